@@ -11,6 +11,7 @@ import (
 
 // TestReplies: what is not an answer rejects its call, and the connection goes on.
 func TestReplies(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		role string
 		code Code
@@ -39,6 +40,7 @@ func TestReplies(t *testing.T) {
 }
 
 func TestAnOversizeReplyLeavesTheConnection(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "oversize"))
 	w.refuse(t, t.Context(), "bad", "t", `{}`)
 	w.call(t, "bad", "t", `{}`)
@@ -47,6 +49,7 @@ func TestAnOversizeReplyLeavesTheConnection(t *testing.T) {
 // TestAnOversizeReplyWithoutAnID: no one knows whose answer it was, so all calls
 // of the connection end, and the next connection is as good as new.
 func TestAnOversizeReplyWithoutAnID(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "oversize-anonymous"))
 	if e := w.refuse(t, t.Context(), "bad", "t", `{}`); e.Code != CodeClosed || !e.Unknown {
 		t.Errorf("%+v", e)
@@ -57,6 +60,7 @@ func TestAnOversizeReplyWithoutAnID(t *testing.T) {
 
 // TestWhatTheSDKDoesNotKnow: guests get results as the server sent them.
 func TestWhatTheSDKDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "novel"))
 	raw, err := w.Call(t.Context(), Request{Server: "bad", Tool: "t", Input: json.RawMessage(`{}`)})
 	if want := `{"content":[{"type":"hologram","z":1,"a":2}],"extra":true}`; err != nil || string(raw) != want {
@@ -65,6 +69,7 @@ func TestWhatTheSDKDoesNotKnow(t *testing.T) {
 }
 
 func TestABrokenListIsNoConnection(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{FirstDelay: time.Hour}, self(t, "bad", "badlist"))
 	if st := w.Status()[0]; st.State != StateDown || !strings.Contains(fmt.Sprint(st.Error), "listing tools") {
 		t.Errorf("status %+v", st)
@@ -73,6 +78,7 @@ func TestABrokenListIsNoConnection(t *testing.T) {
 
 // TestSchemas: an unusable schema costs its own tool, and no other.
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "schemas"))
 	if got := w.names(); !slices.Equal(got, []string{"none", "null", "broken", "ordered"}) {
 		t.Fatalf("tools %q", got)
@@ -92,6 +98,7 @@ func TestSchemas(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "names"))
 	if got := w.names(); !slices.Equal(got, []string{"a:b/c d", "天気", "__proto__", "twice", "long"}) {
 		t.Fatalf("tools %q", got)
@@ -107,6 +114,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	for role, want := range map[string]int{"crowd": maxTools, "endless": maxPages, "circle": 1} {
 		t.Run(role, func(t *testing.T) {
 			w := connect(t, Options{}, self(t, "bad", role))
@@ -122,6 +130,7 @@ func TestLists(t *testing.T) {
 
 // TestChatter: lines that are no messages are logged, at a bounded rate.
 func TestChatter(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "chatty"))
 	w.call(t, "bad", "t", `{}`)
 	if err := w.Close(); err != nil {
@@ -140,6 +149,7 @@ func TestChatter(t *testing.T) {
 
 // TestAServerThatAsksWithoutEnd is cut off.
 func TestAServerThatAsksWithoutEnd(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "greedy"))
 	if e := w.refuse(t, t.Context(), "bad", "t", `{}`); e.Code != CodeClosed || !e.Unknown {
 		t.Errorf("%+v", e)
@@ -149,10 +159,12 @@ func TestAServerThatAsksWithoutEnd(t *testing.T) {
 // TestSilence: a server that answers neither a call nor the question for its list
 // is ended and started again.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"mute", "deaf"} {
 		t.Run(role, func(t *testing.T) {
+			t.Parallel()
 			s := self(t, "bad", role)
-			s.CallTimeout, s.ConnectTimeout = minTimeout, 5*time.Second
+			s.CallTimeout, s.ConnectTimeout = minTimeout, 3*time.Second
 			w := connect(t, Options{StopTimeout: time.Millisecond}, s)
 			w.until(t, func() bool { return w.has("t") })
 			input := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
@@ -168,6 +180,7 @@ func TestSilence(t *testing.T) {
 // TestAnnouncementsAreBounded: however often a list is said to have changed, it is
 // asked for once in RefreshDelay.
 func TestAnnouncementsAreBounded(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{RefreshDelay: time.Hour}, self(t, "bad", "restless"))
 	w.call(t, "bad", "t", `{}`)
 	out := w.call(t, "bad", "t", `{}`)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,14 +38,11 @@ func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
 			return nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s put off %q %d times.", k.name, r.Tool, round+1)}
 		}
 		again = reply.again
-		if !pause(ctx, min(emptyRoundPause<<round, time.Second)) {
+		if !pause(ctx, min(k.options.times.emptyRound<<round, k.options.times.maxEmptyRound)) {
 			return nil, k.explain(ctx, r.Tool, &capture{}, ctx.Err())
 		}
 	}
 }
-
-// emptyRoundPause is how long a call that was put off waits first; it doubles.
-const emptyRoundPause = 10 * time.Millisecond
 
 // reply is what a server answered: a result, or what has to happen first.
 type reply struct {
@@ -151,7 +147,7 @@ func (k *keeper) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*re
 	case kind == `"input_required"` || in.InputRequests != nil:
 		return k.asks(stateless, tool, in.InputRequests, in.RequestState)
 	case kind == `"task"`:
-		t, err := newTask(raw)
+		t, err := k.options.times.newTask(raw)
 		if err == nil && (tool.Operation != "" || !stateless) {
 			err = errors.New("tasks were not offered for it")
 		}

@@ -8,6 +8,7 @@ import (
 // TestCallsSayWhichTheyAre: attempts of one call have one key on every host, a host that
 // takes the run over has a higher epoch, and the ids themselves stay here.
 func TestCallsSayWhichTheyAre(t *testing.T) {
+	t.Parallel()
 	meta := func(key string, epoch uint64) map[string]any {
 		return callMeta(&Request{RunID: "run_1", IdempotencyKey: key, Epoch: epoch}, nil)
 	}

@@ -11,6 +11,7 @@ import (
 // TestChangesOfAStatelessServer: a server of 2026-07-28 tells of another list over the
 // stream that subscriptions/listen opens, also when its lists may be kept for a while.
 func TestChangesOfAStatelessServer(t *testing.T) {
+	t.Parallel()
 	for _, ttl := range []int{0, 3_600_000} {
 		t.Run(fmt.Sprint("ttl ", ttl), func(t *testing.T) {
 			s := goodServer("net")
@@ -29,6 +30,7 @@ func TestChangesOfAStatelessServer(t *testing.T) {
 // TestAListThatGetsOld: the list of a server that tells of no changes is read again once
 // its time is over.
 func TestAListThatGetsOld(t *testing.T) {
+	t.Parallel()
 	s, set := shifty(t, `{"tools":[{"name":"one"}],"ttlMs":1,"cacheScope":"private"}`)
 	s.Env[roleKey], s.Pin = "silent", PinWarn
 	w := connect(t, Options{}, s)

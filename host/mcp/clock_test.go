@@ -9,6 +9,7 @@ import (
 // TestAPauseThatAQuestionEnds: a host that stood still takes the question of a server before
 // its own timer. The call keeps the time that it had.
 func TestAPauseThatAQuestionEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ended time.Time
 		c := newClock(2*time.Second, func() { ended = time.Now() })

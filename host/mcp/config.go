@@ -120,6 +120,8 @@ type Options struct {
 	// StopTimeout is how long a program may take to end once its input has ended,
 	// and again once it was told to terminate, before it is killed. Defaults to 2 s.
 	StopTimeout time.Duration
+
+	times times // zero outside of tests
 }
 
 // withDefaults returns o with its zero fields filled in.
@@ -130,10 +132,13 @@ func (o Options) withDefaults() Options {
 	if o.OnChange == nil {
 		o.OnChange = func() {}
 	}
+	if o.times == (times{}) {
+		o.times = defaultTimes
+	}
 	for _, d := range []struct {
 		field *time.Duration
 		def   time.Duration
-	}{{&o.FirstDelay, time.Second}, {&o.MaxDelay, time.Minute}, {&o.RefreshDelay, time.Second}, {&o.StopTimeout, 2 * time.Second}} {
+	}{{&o.FirstDelay, o.times.firstDelay}, {&o.MaxDelay, o.times.maxDelay}, {&o.RefreshDelay, o.times.refreshDelay}, {&o.StopTimeout, o.times.stopTimeout}} {
 		if *d.field <= 0 {
 			*d.field = d.def
 		}

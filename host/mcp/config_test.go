@@ -8,6 +8,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		server Server
 		want   string // empty: fine
@@ -47,6 +48,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	s := Server{ConnectTimeout: time.Nanosecond, CallTimeout: 1000 * time.Hour}.withDefaults()
 	if s.ConnectTimeout != minTimeout || s.CallTimeout != maxCallTimeout {
 		t.Errorf("%+v", s)

@@ -21,6 +21,7 @@ import (
 // connection is one session with one server, from start to end.
 type connection struct {
 	server  *Server
+	times   *times
 	log     *slog.Logger
 	session *sdk.ClientSession
 	conn    sdk.Connection
@@ -76,7 +77,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	if k.server.OpenAPI != "" {
 		return k.dialOpenAPI(ctx)
 	}
-	c := &connection{server: &k.server, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.contexts = k.contexts
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -141,7 +142,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	}
 	if c.server.Command != "" {
 		var err error
-		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.change)
+		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.times.pipeGrace, c.change)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +152,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, guard := newClient(wire, headers, c.loseServer)
+	client, guard := newClient(wire, headers, c.times.probeTimeout, c.loseServer)
 	c.guard = guard
 	c.signer.carry(guard)
 	return &recording{Transport: &sdk.StreamableClientTransport{
@@ -177,16 +178,12 @@ func (c *connection) connectError(ctx context.Context, err error) error {
 	return errors.New(bounded(err.Error(), maxErrorText))
 }
 
-// endGrace is how long after its output a program may take to end, so that its end
-// explains that of the connection.
-const endGrace = 2 * time.Second
-
 // programEnds waits for the end of a program whose connection has ended.
 func (c *connection) programEnds() bool {
 	if c.program == nil {
 		return false
 	}
-	t := time.NewTimer(endGrace)
+	t := time.NewTimer(c.times.endGrace)
 	defer t.Stop()
 	select {
 	case <-c.program.done:

@@ -86,6 +86,7 @@ func init() {
 // TestFaultsOfAProgram: whatever a program does in the middle of a call, the call ends with
 // an error that does not claim that nothing happened, and the next call works.
 func TestFaultsOfAProgram(t *testing.T) {
+	t.Parallel()
 	for name := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +124,7 @@ func recovers(t *testing.T, w *world) {
 // TestKilledBeforeACall: a program that is gone when it is called has not been called, or
 // it is not known; the next call works.
 func TestKilledBeforeACall(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{StopTimeout: time.Millisecond}, self(t, "bad", "stubborn"))
 	out := w.call(t, "bad", "t", `{}`)
 	pid := int(out["structuredContent"].(map[string]any)["pid"].(float64))
@@ -193,6 +195,7 @@ func await(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
 // TestFaultsOverHTTP: the same for servers on the network.
 func TestFaultsOverHTTP(t *testing.T) {
+	t.Parallel()
 	for name, fault := range networkFaults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -72,6 +72,7 @@ func askingWorlds(t *testing.T, f func(t *testing.T, w *world)) {
 
 // TestAQuestionInTheMiddleOfACall reaches the person of that call.
 func TestAQuestionInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
 	askingWorlds(t, func(t *testing.T, w *world) {
 		for n, c := range []struct {
 			want codemode.Question
@@ -96,6 +97,7 @@ func TestAQuestionInTheMiddleOfACall(t *testing.T) {
 
 // TestTheTimeOfACallDoesNotRunWhileAPersonThinks.
 func TestTheTimeOfACallDoesNotRunWhileAPersonThinks(t *testing.T) {
+	t.Parallel()
 	s := self(t, "ask", "asks-in-between")
 	s.CallTimeout = 200 * time.Millisecond
 	w := connect(t, Options{}, s)
@@ -115,6 +117,7 @@ func TestTheTimeOfACallDoesNotRunWhileAPersonThinks(t *testing.T) {
 
 // TestACallThatEndsTakesItsQuestionBack.
 func TestACallThatEndsTakesItsQuestionBack(t *testing.T) {
+	t.Parallel()
 	askingWorlds(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		taken := make(chan struct{})
@@ -136,6 +139,7 @@ func TestACallThatEndsTakesItsQuestionBack(t *testing.T) {
 // TestQuestionsReachTheirOwnCalls: with many calls of two sessions in flight, every person
 // gets the questions of his own calls or none: over HTTP his own, over pipes none.
 func TestQuestionsReachTheirOwnCalls(t *testing.T) {
+	t.Parallel()
 	askingWorlds(t, func(t *testing.T, w *world) {
 		// A call of a third session is in flight all the time.
 		file := t.TempDir() + "/running"
@@ -178,6 +182,7 @@ func TestQuestionsReachTheirOwnCalls(t *testing.T) {
 // TestWhoseQuestionItIs: a question without a stream belongs to the calls of one session, or
 // to no call.
 func TestWhoseQuestionItIs(t *testing.T) {
+	t.Parallel()
 	flightOf := func(session string) *flight { return &flight{caller: codemode.Session{SessionID: session}} }
 	a, a2, b, anonymous := flightOf("a"), flightOf("a"), flightOf("b"), flightOf("")
 	question, other := &sdk.ElicitParams{Message: "q"}, &sdk.ElicitParams{Message: "other"}

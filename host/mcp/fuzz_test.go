@@ -168,7 +168,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"content":[],"isError":true}`))
 	s := (Server{Name: "s"}).withDefaults()
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		k := &keeper{name: "s", server: s}
+		k := &keeper{name: "s", server: s, options: Options{times: defaultTimes}}
 		if inspect(answer) != nil {
 			return
 		}
@@ -179,7 +179,7 @@ func FuzzAnswer(f *testing.F) {
 		case errors.As(err, &failed) && failed.Code != "" || errors.As(err, &ask) && len(ask.Questions) > 0:
 		case err != nil:
 			t.Errorf("an error without a code: %v", err)
-		case reply.task != nil && (reply.task.Poll < minPoll || reply.task.Poll > maxPoll || reply.task.ID == ""):
+		case reply.task != nil && (reply.task.Poll < defaultTimes.minPoll || reply.task.Poll > defaultTimes.maxPoll || reply.task.ID == ""):
 			t.Errorf("task %+v", reply.task)
 		case reply.raw != nil && string(reply.raw) != string(answer):
 			t.Errorf("the result became %s", reply.raw)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -41,14 +42,17 @@ type guard struct {
 	probing atomic.Bool
 	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
 	plain   bool                           // answers are no messages of MCP; who reads them bounds them
+
+	probeTimeout time.Duration
 }
 
 // newClient returns a client for one connection, whose requests end with life. gone is
-// told that the server is not there any more; it must not block.
+// told that the server is not there any more; it must not block. probeTimeout bounds one
+// attempt to find that out.
 //
 // Compression is off, because a limit on compressed bytes would not bound what
 // they decode to.
-func newClient(life context.Context, headers http.Header, gone func(error)) (*http.Client, *guard) {
+func newClient(life context.Context, headers http.Header, probeTimeout time.Duration, gone func(error)) (*http.Client, *guard) {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
@@ -56,7 +60,7 @@ func newClient(life context.Context, headers http.Header, gone func(error)) (*ht
 	base = base.Clone()
 	base.MaxResponseHeaderBytes = maxHeaderSize
 	base.DisableCompression = true
-	g := &guard{base: base, carrier: base, headers: headers, life: life, gone: gone}
+	g := &guard{base: base, carrier: base, headers: headers, life: life, gone: gone, probeTimeout: probeTimeout}
 	return &http.Client{
 		Transport:     g,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },

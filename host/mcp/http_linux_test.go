@@ -13,6 +13,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // serveHTTP serves an SDK server over streamable HTTP until the test ends.
@@ -36,6 +38,7 @@ func serveHTTP(t *testing.T, s *sdk.Server, around func(http.Handler) http.Handl
 }
 
 func TestToolsOverHTTP(t *testing.T) {
+	t.Parallel()
 	url := serveHTTP(t, goodServer("net"), nil)
 	w := connect(t, Options{}, Server{Name: "net", URL: url, Pin: PinWarn})
 	out := w.call(t, "net", "echo", `{"text":"hi"}`)
@@ -51,6 +54,7 @@ func TestToolsOverHTTP(t *testing.T) {
 
 // TestHeaders: credentials go with every request, and expand from the environment.
 func TestHeaders(t *testing.T) {
+	hosttest.Serial(t, "sets a variable of the process")
 	t.Setenv("QUOIN_TEST_TOKEN", "t0ken")
 	url := serveHTTP(t, goodServer("net"), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,6 +75,7 @@ func TestHeaders(t *testing.T) {
 
 // TestRedirectsAreNotFollowed: credentials reach no other address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
 	var reached atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
 	defer other.Close()
@@ -128,6 +133,7 @@ func answer(w http.ResponseWriter, q request, result string) {
 
 // TestRepliesOverHTTP: what is not an answer rejects its call.
 func TestRepliesOverHTTP(t *testing.T) {
+	t.Parallel()
 	events := func(w http.ResponseWriter, format string, args ...any) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, format, args...)
@@ -188,6 +194,7 @@ func TestRepliesOverHTTP(t *testing.T) {
 
 // TestResultsOverHTTPAreRaw, as JSON and as events.
 func TestResultsOverHTTPAreRaw(t *testing.T) {
+	t.Parallel()
 	const novel = `{"content":[{"type":"hologram","z":1,"a":2}],"extra":true}`
 	for name, call := range map[string]func(w http.ResponseWriter, r *http.Request, q request){
 		"json": func(w http.ResponseWriter, _ *http.Request, q request) { answer(w, q, novel) },
@@ -208,6 +215,7 @@ func TestResultsOverHTTPAreRaw(t *testing.T) {
 
 // TestCancellationOverHTTP: a server that never answers delays no other call.
 func TestCancellationOverHTTP(t *testing.T) {
+	t.Parallel()
 	entered := make(chan struct{})
 	url := badHTTP(t, func(_ http.ResponseWriter, r *http.Request, _ request) {
 		close(entered)
@@ -226,6 +234,7 @@ func TestCancellationOverHTTP(t *testing.T) {
 
 // TestAServerThatForgetsItsSessions is connected again.
 func TestAServerThatForgetsItsSessions(t *testing.T) {
+	t.Parallel()
 	var forget atomic.Bool
 	url := serveHTTP(t, legacy(goodServer("net")), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -201,15 +201,12 @@ func (k *keeper) relist() {
 // it is out of date.
 const minStale = 30
 
-// pinCheck is how often the pins are looked at while tools wait to be accepted.
-const pinCheck = time.Second
-
 // awaitChange returns once the list of tools, or what is pinned, may have changed. The
 // error ends the connection.
 func (k *keeper) awaitChange(ctx context.Context, c *connection, pinned string) error {
 	var tick <-chan time.Time
 	if k.waitsForAcceptance() {
-		t := time.NewTicker(pinCheck)
+		t := time.NewTicker(k.options.times.pinCheck)
 		defer t.Stop()
 		tick = t.C
 	}

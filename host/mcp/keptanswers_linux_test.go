@@ -16,6 +16,7 @@ import (
 // TestAnswersAreNotKept: what a server answers to one session is not given to another,
 // however long a client may keep it.
 func TestAnswersAreNotKept(t *testing.T) {
+	t.Parallel()
 	s, asked := goodServer("net"), atomic.Int64{}
 	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {

@@ -17,8 +17,9 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // roleKey makes the test binary an MCP server, good or bad.
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	hosttest.Main(m)
 }
 
 // play is the whole life of a server.
@@ -141,6 +142,14 @@ type world struct {
 	log     *records
 }
 
+// tenth is what tests wait for. What only a failure waits for keeps its time, which a busy
+// machine may need.
+var tenth = func() times {
+	t := hosttest.Tenth(defaultTimes)
+	t.probeTimeout, t.endGrace, t.pipeGrace, t.taskStop = defaultTimes.probeTimeout, defaultTimes.endGrace, defaultTimes.pipeGrace, defaultTimes.taskStop
+	return t
+}()
+
 // connect connects servers until the test ends, and waits for the first attempts.
 func connect(t testing.TB, o Options, servers ...Server) *world {
 	t.Helper()
@@ -148,6 +157,7 @@ func connect(t testing.TB, o Options, servers ...Server) *world {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(w.log, nil))
 	}
+	o.times = tenth
 	if o.FirstDelay == 0 {
 		o.FirstDelay = time.Millisecond
 	}

@@ -17,6 +17,7 @@ import (
 // TestMaxConcurrent: of two calls of a server that takes one at a time, the second is held
 // back until the first is over, or until it is given up without having been made.
 func TestMaxConcurrent(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.MaxConcurrent = 1
 	w := connect(t, Options{}, s)
@@ -42,6 +43,7 @@ func TestMaxConcurrent(t *testing.T) {
 
 // TestHeldBackForTooLong: a call does not wait longer than it may take.
 func TestHeldBackForTooLong(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]Server{
 		"maxConcurrent": {Name: "s", MaxConcurrent: 1, CallTimeout: time.Minute},
 		"ratePerSecond": {Name: "s", RatePerSecond: 1, CallTimeout: minTimeout},
@@ -66,6 +68,7 @@ func TestHeldBackForTooLong(t *testing.T) {
 
 // TestRatePerSecond: calls start no faster than the rate.
 func TestRatePerSecond(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := Server{Name: "s", RatePerSecond: 5, CallTimeout: time.Hour}
 		k := &keeper{name: s.Name, server: s, limits: newLimits(&s)}
@@ -84,6 +87,7 @@ func TestRatePerSecond(t *testing.T) {
 // TestMaxResultBytes: a result that is larger than the server's configuration allows is the
 // failure of its call.
 func TestMaxResultBytes(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.MaxResultBytes = 4096
 	w := connect(t, Options{}, s)
@@ -95,6 +99,7 @@ func TestMaxResultBytes(t *testing.T) {
 
 // TestTraceContext: a request says which span it belongs to.
 func TestTraceContext(t *testing.T) {
+	t.Parallel()
 	w := inquirer(t, "legacy-inquirer-meta", "")
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
 	raw, err := w.Call(trace.ContextWithSpanContext(t.Context(), span), Request{Server: "ask", Tool: "t", Input: json.RawMessage(`{}`)})
@@ -118,6 +123,7 @@ func init() {
 }
 
 func TestLimitsInTheConfiguration(t *testing.T) {
+	t.Parallel()
 	for field, s := range map[string]Server{
 		"maxConcurrent":  {MaxConcurrent: -1},
 		"ratePerSecond":  {RatePerSecond: 1001},

@@ -23,7 +23,7 @@ type described struct {
 // dialOpenAPI reads the document of a server. There is no session: the connection lasts
 // until it is closed, and each call is one request.
 func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
@@ -41,7 +41,7 @@ func (c *connection) describe(ctx, wire context.Context, agent string) error {
 	if err != nil {
 		return err
 	}
-	_, c.guard = newClient(wire, headers, c.loseServer)
+	_, c.guard = newClient(wire, headers, c.times.probeTimeout, c.loseServer)
 	c.guard.plain = true
 	raw, err := openapi.Read(ctx, c.server.OpenAPI, c.documentTransport())
 	if err != nil {

@@ -68,6 +68,7 @@ func connectDescribed(t *testing.T, s Server) *Servers {
 }
 
 func TestOpenAPIServer(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 1)
 	web := pets(t, asked)
 	servers := connectDescribed(t, Server{Name: "pets", OpenAPI: web.URL + "/openapi.json", Headers: map[string]string{"Authorization": "Bearer s3cret"}, Deny: []string{"slow"}, TrustHints: true})
@@ -130,6 +131,7 @@ func TestOpenAPIServer(t *testing.T) {
 }
 
 func TestOpenAPIHintsAreNotTrusted(t *testing.T) {
+	t.Parallel()
 	servers := connectDescribed(t, Server{Name: "pets", OpenAPI: pets(t, nil).URL + "/openapi.json"})
 	for _, tool := range servers.Tools() {
 		if tool.ReadOnly || tool.Idempotent {
@@ -139,6 +141,7 @@ func TestOpenAPIHintsAreNotTrusted(t *testing.T) {
 }
 
 func TestOpenAPICallEnds(t *testing.T) {
+	t.Parallel()
 	web := pets(t, nil)
 	servers := connectDescribed(t, Server{Name: "pets", OpenAPI: web.URL + "/openapi.json", CallTimeout: minTimeout})
 	var e *Error
@@ -155,6 +158,7 @@ func TestOpenAPICallEnds(t *testing.T) {
 
 // TestOpenAPIChoosesNoServer: a document does not say where credentials go.
 func TestOpenAPIChoosesNoServer(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "api.json")
 	text := strings.Replace(petDocument, `"/v1"`, `"http://169.254.169.254/latest"`, 1)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -180,6 +184,7 @@ func TestOpenAPIChoosesNoServer(t *testing.T) {
 }
 
 func TestOpenAPIConfiguration(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		server Server
 		want   string
@@ -198,6 +203,7 @@ func TestOpenAPIConfiguration(t *testing.T) {
 
 // TestOpenAPIToolsArePinned: an operation that has another path is another tool.
 func TestOpenAPIToolsArePinned(t *testing.T) {
+	t.Parallel()
 	file, pins := filepath.Join(t.TempDir(), "api.json"), t.TempDir()
 	start := func(document string) *Servers {
 		if err := os.WriteFile(file, []byte(document), 0o600); err != nil {

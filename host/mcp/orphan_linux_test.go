@@ -43,6 +43,7 @@ func doomed() error {
 
 // TestNoServerOutlivesAKilledHost: SIGKILL of the host is SIGKILL of its servers.
 func TestNoServerOutlivesAKilledHost(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

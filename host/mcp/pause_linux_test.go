@@ -48,6 +48,7 @@ func paused() error {
 
 // TestAHostThatStoodStillDoesNotBlameItsServer: a call gets its time.
 func TestAHostThatStoodStillDoesNotBlameItsServer(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleKey+"=paused")
 	got := awaketest.Answer(t, cmd, `{"text":"here"}`)

@@ -90,6 +90,7 @@ func quarantine(s Status) []string {
 // TestAChangedToolIsQuarantined: from the list that changes on, the tool can be neither seen
 // nor called, until a person accepts what the difference showed.
 func TestAChangedToolIsQuarantined(t *testing.T) {
+	t.Parallel()
 	s, set := shifty(t, pinBefore)
 	w := connect(t, Options{PinDir: t.TempDir()}, s)
 	if !w.has("pay") {
@@ -133,6 +134,7 @@ func TestAChangedToolIsQuarantined(t *testing.T) {
 // TestAcceptingIsOfWhatWasShown: a list that changes between the difference and its
 // acceptance stays in quarantine.
 func TestAcceptingIsOfWhatWasShown(t *testing.T) {
+	t.Parallel()
 	s, set := shifty(t, pinBefore)
 	w := connect(t, Options{PinDir: t.TempDir()}, s)
 	set(`{"tools":[{"name":"call"},{"name":"shown"}]}`)
@@ -155,6 +157,7 @@ func TestAcceptingIsOfWhatWasShown(t *testing.T) {
 // TestPinsOutliveTheHost: another process that keeps pins in the same directory knows them,
 // and one that accepts is noticed by the others.
 func TestPinsOutliveTheHost(t *testing.T) {
+	t.Parallel()
 	s, set := shifty(t, pinBefore)
 	dir := t.TempDir()
 	if err := connect(t, Options{PinDir: dir}, s).Close(); err != nil {
@@ -182,6 +185,7 @@ func TestPinsOutliveTheHost(t *testing.T) {
 
 // TestPinModes: a warning leaves the tools, and off remembers nothing.
 func TestPinModes(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[Pinning][]Change{
 		PinOff: nil,
 		PinWarn: {{Tool: "extra", Kind: ToolAdded, Fields: []FieldChange{{"inputSchema", "", `{"type":"object"}`}}}, {Tool: "pay", Kind: ToolChanged, Fields: []FieldChange{
@@ -207,6 +211,7 @@ func TestPinModes(t *testing.T) {
 
 // TestPinsFailClosed: pins that cannot be read leave a server without tools.
 func TestPinsFailClosed(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"broken": "{", "format": `{"format":7,"server":"shifty"}`, "other": `{"format":1,"server":"s"}`} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := shifty(t, pinBefore)
@@ -224,6 +229,7 @@ func TestPinsFailClosed(t *testing.T) {
 }
 
 func TestFindings(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tool string
 		want []Finding
@@ -249,6 +255,7 @@ func TestFindings(t *testing.T) {
 }
 
 func TestLookalikes(t *testing.T) {
+	t.Parallel()
 	got := lookalikes(map[string][]string{
 		"bank": {"pay", "list", "search"},
 		"evil": {"раy", "1ist", "search", "other"},
@@ -264,6 +271,7 @@ func TestLookalikes(t *testing.T) {
 
 // TestADifferenceSeesOtherServers: also those that are not connected now.
 func TestADifferenceSeesOtherServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	other := pinsOf(t, dir, "bank")
 	if err := other.store(t.Context(), pinnedTools{"pаy": {}}); err != nil { // with a Cyrillic a
@@ -283,6 +291,7 @@ func TestADifferenceSeesOtherServers(t *testing.T) {
 
 // TestAnEmptyListIsNoFirstSight: the tools that come later are what is seen first.
 func TestAnEmptyListIsNoFirstSight(t *testing.T) {
+	t.Parallel()
 	s, set := shifty(t, `{"tools":[]}`)
 	s.Env[roleKey] = "shifty-eager"
 	w := connect(t, Options{PinDir: t.TempDir()}, s)
@@ -302,6 +311,7 @@ func pinsOf(t *testing.T, dir, server string) *pins {
 
 // TestTwoHostsSeeAServerFirst: what one has pinned is not replaced by the other.
 func TestTwoHostsSeeAServerFirst(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	one, two := pinsOf(t, dir, "s"), pinsOf(t, dir, "s")
 	if err := one.start(t.Context(), pinnedTools{"a": {}}); err != nil {
@@ -318,6 +328,7 @@ func TestTwoHostsSeeAServerFirst(t *testing.T) {
 // TestATwinIsNotPinnedInTheNameOfAnother: a tool that cannot be used takes the name, so that
 // the pin is of the tool that is.
 func TestATwinIsNotPinnedInTheNameOfAnother(t *testing.T) {
+	t.Parallel()
 	list := func(description string) string {
 		return `{"tools":[{"name":"call","inputSchema":{"type":"object"}},
 			{"name":"pay","description":"Pays.","inputSchema":"none"},

@@ -8,11 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 )
-
-// probeTimeout bounds one attempt to reach a server.
-const probeTimeout = time.Second
 
 // suspect finds out, without blocking, whether the server of a request that lost its
 // connection still takes connections. It calls gone if not. A server behind a proxy is not
@@ -24,7 +20,7 @@ func (g *guard) suspect(r *http.Request) {
 	}
 	go func() {
 		defer g.probing.Store(false)
-		ctx, cancel := context.WithTimeout(g.life, probeTimeout)
+		ctx, cancel := context.WithTimeout(g.life, g.probeTimeout)
 		defer cancel()
 		conn, err := g.dial(ctx, hostPort(r.URL))
 		if err == nil {

@@ -43,6 +43,7 @@ func listen(t *testing.T, address string, h http.Handler) (at string, kill func(
 // because the server refuses connections, not because retries of a stream ran out. They
 // come back with the server.
 func TestAnHTTPServerThatIsKilledInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
 	start := func(w http.ResponseWriter, text string) {
 		fmt.Fprint(w, text)
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -90,6 +91,7 @@ func TestAnHTTPServerThatIsKilledInTheMiddleOfACall(t *testing.T) {
 
 // TestAnHTTPServerThatComesBack is connected again.
 func TestAnHTTPServerThatComesBack(t *testing.T) {
+	t.Parallel()
 	entered := make(chan struct{}, 1)
 	address, kill := listen(t, "127.0.0.1:0", badHandler(func(_ http.ResponseWriter, r *http.Request, _ request) {
 		entered <- struct{}{}
@@ -111,12 +113,13 @@ func TestAnHTTPServerThatComesBack(t *testing.T) {
 
 // TestAServerBehindAProxyIsNotProbed: only the proxy has to reach it.
 func TestAServerBehindAProxyIsNotProbed(t *testing.T) {
+	t.Parallel()
 	for url, address := range map[string]string{"http://h/mcp": "h:80", "https://h/mcp": "h:443", "https://[::1]:8443/": "[::1]:8443"} {
 		r := httptest.NewRequest(http.MethodGet, url, nil)
 		if got := hostPort(r.URL); got != address {
 			t.Errorf("%s is at %s, want %s", url, got, address)
 		}
-		_, g := newClient(t.Context(), nil, func(err error) { t.Errorf("%s: %v", url, err) })
+		_, g := newClient(t.Context(), nil, defaultTimes.probeTimeout, func(err error) { t.Errorf("%s: %v", url, err) })
 		g.base.Proxy = http.ProxyURL(r.URL)
 		g.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, unix.ECONNREFUSED }
 		if g.suspect(r); g.probing.Load() {

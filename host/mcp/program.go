@@ -13,10 +13,6 @@ import (
 	"github.com/quoinhq/quoin/internal/childprocess"
 )
 
-// pipeGrace is how long output is still read after a program is gone, for a
-// descendant that left its group and holds the pipes.
-const pipeGrace = 200 * time.Millisecond
-
 // program is the running program of one connection.
 type program struct {
 	process *childprocess.Process
@@ -31,7 +27,7 @@ var _ sdk.Connection = (*lineConn)(nil)
 //
 // The path is looked up in the host's PATH, while the program gets only the
 // variables that its Server names.
-func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*program, error) {
+func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duration, changed func()) (*program, error) {
 	env, err := s.environment()
 	if err != nil {
 		return nil, err
@@ -56,7 +52,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*prog
 	}
 	p := &program{process: process, conn: newLineConn(inW, outR, log, changed), log: log, done: make(chan struct{})}
 	err = errors.Join(inR.Close(), outW.Close(), errW.Close())
-	go p.watch(errR)
+	go p.watch(errR, pipeGrace)
 	if err != nil {
 		return nil, errors.Join(err, p.stop(0))
 	}
@@ -67,7 +63,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, changed func()) (*prog
 //
 // A child of the program may hold the pipes open after it has ended. The deadline
 // bounds how long that delays done.
-func (p *program) watch(stderr *os.File) {
+func (p *program) watch(stderr *os.File, pipeGrace time.Duration) {
 	read := make(chan error, 1)
 	go func() { read <- childprocess.ReadLines(stderr, p.log.stderr) }()
 	<-p.process.Done()

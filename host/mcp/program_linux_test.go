@@ -19,6 +19,7 @@ import (
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
 
 func TestToolsAndOperationsOfAProgram(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{Version: "9"}, self(t, "good", "good"))
 	want := []string{"big", "crash", "echo", "environment", "fail", "grow", "links", "spawn", "wait", "resources_list", "resources_read", "prompts_list", "prompts_get"}
 	if got := w.names(); !slices.Equal(got, want) {
@@ -58,6 +59,7 @@ func TestToolsAndOperationsOfAProgram(t *testing.T) {
 }
 
 func TestTrustedHints(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.TrustHints = true
 	w := connect(t, Options{}, s)
@@ -69,6 +71,7 @@ func TestTrustedHints(t *testing.T) {
 }
 
 func TestAllowAndDeny(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.Allow, s.Deny = []string{"e*", "resources_*"}, []string{"env*", "resources_read"}
 	w := connect(t, Options{}, s)
@@ -82,6 +85,7 @@ func TestAllowAndDeny(t *testing.T) {
 
 // TestAnEmptyAllowList leaves no tool and no operation.
 func TestAnEmptyAllowList(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.Allow = []string{}
 	w := connect(t, Options{}, s)
@@ -96,6 +100,7 @@ func TestAnEmptyAllowList(t *testing.T) {
 // TestAProgramThatIsNoServer: what it writes is the reason while it is being
 // connected, long before the time for that is over.
 func TestAProgramThatIsNoServer(t *testing.T) {
+	t.Parallel()
 	said := make(chan struct{}, 1)
 	log := slog.New(slog.NewTextHandler(writes(func(line []byte) {
 		if strings.Contains(string(line), "hello") {
@@ -126,6 +131,7 @@ func (w writes) Write(b []byte) (int, error) {
 // TestTheEnvironmentIsWhatIsConfigured: no variable of the host but PATH reaches a
 // program unless it is named.
 func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
+	hosttest.Serial(t, "sets variables of the process")
 	t.Setenv("PATH", "/a/path")
 	t.Setenv("QUOIN_TEST_SECRET", "s3cret")
 	t.Setenv("QUOIN_TEST_PASSED", "passed")
@@ -146,6 +152,7 @@ func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
 }
 
 func TestPathIsPassedUnlessItIsSet(t *testing.T) {
+	hosttest.Serial(t, "sets variables of the process")
 	t.Setenv("PATH", "/a/path")
 	for want, s := range map[string]Server{
 		"PATH=/a/path": {},
@@ -163,6 +170,7 @@ func TestPathIsPassedUnlessItIsSet(t *testing.T) {
 }
 
 func TestAMissingVariableIsNamed(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.Env["TOKEN"] = "${QUOIN_TEST_NOT_SET}"
 	w := connect(t, Options{FirstDelay: time.Hour}, s)
@@ -176,6 +184,7 @@ func TestAMissingVariableIsNamed(t *testing.T) {
 }
 
 func TestAServerThatIsDown(t *testing.T) {
+	t.Parallel()
 	missing := Server{Name: "missing", Command: "/nowhere/at/all"}
 	w := connect(t, Options{FirstDelay: time.Hour}, missing, self(t, "good", "good"), self(t, "stillborn", "stillborn"))
 	if !w.has("echo") {
@@ -194,6 +203,7 @@ func TestAServerThatIsDown(t *testing.T) {
 // TestKilledInTheMiddleOfACall: the call rejects, the tools go, and they come back
 // with the next process.
 func TestKilledInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "good", "good"))
 	before := w.call(t, "good", "environment", `{}`)
 	e := w.refuse(t, t.Context(), "good", "crash", `{}`)
@@ -220,6 +230,7 @@ func pid(result map[string]any) int {
 // TestCancellationReachesTheServer: a caller that gives up returns at once, and
 // the server is told.
 func TestCancellationReachesTheServer(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "good", "good"))
 	file := filepath.Join(t.TempDir(), "state")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -243,6 +254,7 @@ func waitForFile(t *testing.T, file, word string) {
 }
 
 func TestAChangedListIsTaken(t *testing.T) {
+	t.Parallel()
 	s := self(t, "good", "good")
 	s.Pin = PinWarn
 	w := connect(t, Options{}, s)
@@ -253,6 +265,7 @@ func TestAChangedListIsTaken(t *testing.T) {
 
 // TestNoProcessIsLeft: neither the program nor what it started.
 func TestNoProcessIsLeft(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "good", "good"))
 	pids := []int{pid(w.call(t, "good", "environment", `{}`)), pid(w.call(t, "good", "spawn", `{}`))}
 	if err := w.Close(); err != nil {
@@ -264,6 +277,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 }
 
 func TestAStubbornProgramIsKilled(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{StopTimeout: 10 * time.Millisecond}, self(t, "stubborn", "stubborn"))
 	p := pid(w.call(t, "stubborn", "t", `{}`))
 	if err := w.Close(); err != nil {
@@ -273,6 +287,7 @@ func TestAStubbornProgramIsKilled(t *testing.T) {
 }
 
 func TestCallsEndWithClose(t *testing.T) {
+	t.Parallel()
 	w := connect(t, Options{}, self(t, "good", "good"))
 	file := filepath.Join(t.TempDir(), "state")
 	done := make(chan *Error)

@@ -109,6 +109,7 @@ const (
 // TestAServerThatAsksByItsAnswer: its questions go to a person, and the call that is made
 // again carries the answers and the server's state, and nothing else is different.
 func TestAServerThatAsksByItsAnswer(t *testing.T) {
+	t.Parallel()
 	for tool, c := range map[string]struct{ input, method, params string }{
 		"t":              {`{"x":1}`, "tools/call", `"name":"t","arguments":{"x":1}`},
 		"resources_read": {`{"uri":"a://b"}`, "resources/read", `"uri":"a://b"`},
@@ -157,6 +158,7 @@ func TestAServerThatAsksByItsAnswer(t *testing.T) {
 
 // TestAServerThatPutsOff: an answer without questions is a request to call again at once.
 func TestAServerThatPutsOff(t *testing.T) {
+	t.Parallel()
 	w := inquirer(t, "inquirer", `"result":{"resultType":"input_required","requestState":"later"}`)
 	out := w.call(t, "ask", "t", `{}`)
 	if got := fmt.Sprint(out["params"]); got != "map[arguments:map[] name:t requestState:later]" {
@@ -167,6 +169,7 @@ func TestAServerThatPutsOff(t *testing.T) {
 // TestQuestionsThatAreRefused: what is not a question for a person ends the call, with the
 // reason.
 func TestQuestionsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	ask := func(requests string) string {
 		return `"result":{"resultType":"input_required","inputRequests":` + requests + `}`
 	}
@@ -227,6 +230,7 @@ func fields(n int) (out string) {
 // TestAServerThatWantsAVisit: the error of 2025-11-25 is a question too, and a person who
 // does not agree ends the call without another request.
 func TestAServerThatWantsAVisit(t *testing.T) {
+	t.Parallel()
 	w := inquirer(t, "legacy-inquirer", `"error":{"code":-32042,"message":"first visit","data":{"elicitations":[{"mode":"url","elicitationId":"v1","url":"https://a.example/x","message":"Visit."}]}}`)
 	r := Request{Server: "ask", Tool: "t", Input: json.RawMessage(`{}`)}
 	ask := w.asked(t, r)
@@ -253,6 +257,7 @@ func stateless(s *sdk.Server) func(http.Handler) http.Handler {
 
 // TestAskingByAnAnswerOverHTTP does the same with a server made with the SDK.
 func TestAskingByAnAnswerOverHTTP(t *testing.T) {
+	t.Parallel()
 	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "greet", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		answer, ok := r.Params.InputResponses["name"].(*sdk.ElicitResult)

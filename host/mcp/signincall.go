@@ -16,10 +16,6 @@ import (
 // after that never will be.
 const maxSignIns = 3
 
-// signInCheck is how often a server that waits for a sign-in looks for one that another
-// process has made.
-const signInCheck = 500 * time.Millisecond
-
 // signInQuestion is the id of the question in a call that waits for a sign-in.
 const signInQuestion = "sign-in"
 
@@ -190,7 +186,7 @@ func (k *keeper) pauseForSignIn(ctx context.Context, stamp string, d time.Durati
 	ctx, cancel := context.WithTimeoutCause(ctx, d, errPaused)
 	defer cancel()
 	for k.signer.stamp(ctx) == stamp {
-		if !pause(ctx, min(signInCheck, d)) {
+		if !pause(ctx, min(k.options.times.signInCheck, d)) {
 			return errors.Is(context.Cause(ctx), errPaused)
 		}
 	}

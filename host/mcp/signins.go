@@ -214,7 +214,7 @@ func probeChallenge(ctx context.Context, server Server) (oauth.Challenge, error)
 	if err != nil {
 		return oauth.Challenge{}, err
 	}
-	client, g := newClient(ctx, headers, func(error) {})
+	client, g := newClient(ctx, headers, defaultTimes.probeTimeout, func(error) {})
 	defer g.base.CloseIdleConnections()
 	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(discover))

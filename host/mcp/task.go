@@ -24,14 +24,10 @@ const (
 	methodTaskStop = "tasks/cancel"
 )
 
-// The bounds of tasks.
+// The bounds of what a server says of a task.
 const (
-	maxTaskID       = 1 << 10
-	minPoll         = 100 * time.Millisecond
-	maxPoll         = time.Minute
-	defPoll         = time.Second
-	maxTaskLife     = 7 * 24 * time.Hour // however long the server would keep it
-	taskStopTimeout = 5 * time.Second
+	maxTaskID = 1 << 10            // bytes
+	maxNamed  = 7 * 24 * time.Hour // the longest duration
 )
 
 // task is a call that a server goes on with by itself. Its fields go into a run's record.
@@ -70,7 +66,7 @@ type taskState struct {
 }
 
 // newTask reads the answer by which a server makes a task of a call.
-func newTask(raw json.RawMessage) (*task, error) {
+func (times *times) newTask(raw json.RawMessage) (*task, error) {
 	var s taskState
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, errors.New("its fields are not those of one")
@@ -78,21 +74,21 @@ func newTask(raw json.RawMessage) (*task, error) {
 	if s.TaskID == "" || len(s.TaskID) > maxTaskID || !text.IsPrintable(s.TaskID) {
 		return nil, fmt.Errorf("its id is not 1 to %d printable bytes", maxTaskID)
 	}
-	t := &task{ID: s.TaskID, Poll: defPoll, Until: time.Now().Add(maxTaskLife)}
-	t.note(&s)
+	t := &task{ID: s.TaskID, Poll: times.defPoll, Until: time.Now().Add(times.maxTaskLife)}
+	times.note(t, &s)
 	return t, nil
 }
 
 // note takes what the server says about the times of a task.
-func (t *task) note(s *taskState) {
+func (times *times) note(t *task, s *taskState) {
 	if s.Poll != nil {
-		t.Poll = clampTo(milliseconds(*s.Poll), minPoll, maxPoll)
+		t.Poll = clampTo(milliseconds(*s.Poll), times.minPoll, times.maxPoll)
 	}
 }
 
-// milliseconds is a duration that a server names, without overflow.
+// milliseconds is a duration that a server names, within bounds.
 func milliseconds(n int64) time.Duration {
-	return time.Duration(min(max(n, 0), int64(maxTaskLife/time.Millisecond))) * time.Millisecond
+	return time.Duration(min(max(n, 0), int64(maxNamed/time.Millisecond))) * time.Millisecond
 }
 
 // registerTasks tells the SDK the methods of tasks.
@@ -134,7 +130,7 @@ func (k *keeper) await(ctx context.Context, r Request, t *task, answered []strin
 			failed++
 			continue
 		}
-		t.note(s)
+		k.options.times.note(t, s)
 		raw, over, err := k.progress(r, t, s, answered)
 		if over || err != nil {
 			return raw, err
@@ -265,7 +261,7 @@ func (k *keeper) stopTask(ctx context.Context, r Request, t *task) {
 		return // it cannot be told, and forgets the task in time
 	}
 	c.background.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), taskStopTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.options.times.taskStop)
 		defer cancel()
 		stop := context.AfterFunc(c.calls, cancel)
 		defer stop()

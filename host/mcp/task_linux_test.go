@@ -129,6 +129,7 @@ const (
 
 // TestATaskIsAwaited: the call returns what the task ends with, byte for byte.
 func TestATaskIsAwaited(t *testing.T) {
+	t.Parallel()
 	w, notes := taskWorld(t, stateWorking, stateWorking, stateDone)
 	raw, err := w.Call(t.Context(), askRequest("t", "x", 0))
 	if want := `{"content":[{"type":"text","text":"done"}],"z":1}`; err != nil || string(raw) != want {
@@ -142,6 +143,7 @@ func TestATaskIsAwaited(t *testing.T) {
 // TestATaskThatAsks: its questions go to a person, each once; the answers go to the task,
 // also in another process, and the tool is called once.
 func TestATaskThatAsks(t *testing.T) {
+	t.Parallel()
 	w, notes := taskWorld(t, stateWorking, stateAsks, stateAsks, stateWorking, stateAsks2, stateDone)
 	r := askRequest("t", "x", 0)
 	ask := w.asked(t, r)
@@ -172,6 +174,7 @@ func TestATaskThatAsks(t *testing.T) {
 
 // TestATaskIsCancelledWithItsCall: the call returns at once, and the server is told.
 func TestATaskIsCancelledWithItsCall(t *testing.T) {
+	t.Parallel()
 	w, notes := taskWorld(t, stateWorking)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -190,6 +193,7 @@ func TestATaskIsCancelledWithItsCall(t *testing.T) {
 
 // TestClosingEndsTheWaitForATask.
 func TestClosingEndsTheWaitForATask(t *testing.T) {
+	t.Parallel()
 	w, notes := taskWorld(t, stateWorking)
 	done := make(chan error)
 	go func() {
@@ -208,6 +212,7 @@ func TestClosingEndsTheWaitForATask(t *testing.T) {
 
 // TestTasksThatFail: each end of a task that is not a result is an error with a code.
 func TestTasksThatFail(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		state string
 		code  Code
@@ -233,6 +238,7 @@ func TestTasksThatFail(t *testing.T) {
 
 // TestATaskOutlivesTheConnection: a server that is started again is asked for the same task.
 func TestATaskOutlivesTheConnection(t *testing.T) {
+	t.Parallel()
 	notes := filepath.Join(t.TempDir(), "notes")
 	s := self(t, "ask", "tasker-that-dies")
 	s.Env[taskNotesKey] = notes
@@ -261,6 +267,7 @@ func init() {
 
 // TestTasksOverHTTP: every request about a task names it in a header.
 func TestTasksOverHTTP(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var headers []string
 	s := &tasker{states: []string{stateWorking, stateDone}, note: func(string) {}}
@@ -293,14 +300,15 @@ func TestTasksOverHTTP(t *testing.T) {
 
 // TestTimesOfATask: what a server says about time is held to bounds.
 func TestTimesOfATask(t *testing.T) {
-	for poll, want := range map[string]time.Duration{"-1": minPoll, "0": minPoll, "250": 250 * time.Millisecond, "9223372036854775807": maxPoll} {
-		task, err := newTask([]byte(`{"taskId":"a","pollIntervalMs":` + poll + `}`))
+	t.Parallel()
+	for poll, want := range map[string]time.Duration{"-1": defaultTimes.minPoll, "0": defaultTimes.minPoll, "250": 250 * time.Millisecond, "9223372036854775807": defaultTimes.maxPoll} {
+		task, err := defaultTimes.newTask([]byte(`{"taskId":"a","pollIntervalMs":` + poll + `}`))
 		if err != nil || task.Poll != want {
 			t.Errorf("%s: %+v, %v", poll, task, err)
 		}
 	}
 	for _, bad := range []string{`{}`, `{"taskId":7}`, `{"taskId":"a\n"}`, `{"taskId":"` + strings.Repeat("x", maxTaskID+1) + `"}`} {
-		if task, err := newTask([]byte(bad)); err == nil {
+		if task, err := defaultTimes.newTask([]byte(bad)); err == nil {
 			t.Errorf("%.50s is %+v", bad, task)
 		}
 	}
