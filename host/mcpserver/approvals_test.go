@@ -85,6 +85,7 @@ func decides(fields map[string]any) *person {
 const writes = `return await tools.write({n: 1, s: "a\u202eb"})`
 
 func TestApprovalIsPutToTheCaller(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{})
 	p := decides(map[string]any{"decision": "allow-once"})
@@ -114,6 +115,7 @@ func TestApprovalIsPutToTheCaller(t *testing.T) {
 
 // TestEveryApprovalOfAProgramIsAsked has calls that wait at once, and one after the other.
 func TestEveryApprovalOfAProgramIsAsked(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{})
 	everyWay(t, s, decides(map[string]any{"decision": "allow-once"}).options(), func(t *testing.T, client *mcp.ClientSession) {
@@ -127,6 +129,7 @@ func TestEveryApprovalOfAProgramIsAsked(t *testing.T) {
 }
 
 func TestWhatAPersonDecides(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{})
 	for name, test := range map[string]struct {
@@ -167,6 +170,7 @@ func TestWhatAPersonDecides(t *testing.T) {
 // TestAnswersWhileTheStoreIsAway: the client can answer again later, and does not learn where
 // the store is.
 func TestAnswersWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
 	var c calls
 	store := &awayApprovals{}
 	s := newServer(t, guardedBy(t, &c, host.Config{Settings: host.Settings{Timeout: time.Minute}, Approvals: host.ApprovalConfig{Store: store}}), mcpserver.Options{})
@@ -191,6 +195,7 @@ func TestAnswersWhileTheStoreIsAway(t *testing.T) {
 
 // TestCallersThatCannotBeAsked learn what a person has to do, and where.
 func TestCallersThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
 	var c calls
 	h := guarded(t, &c, host.Settings{Wait: 200 * time.Millisecond})
 	s := newServer(t, h, mcpserver.Options{})
@@ -214,6 +219,7 @@ func TestCallersThatCannotBeAsked(t *testing.T) {
 
 // TestStatesOfOthers has clients send states that are not theirs to send.
 func TestStatesOfOthers(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{})
 	manual := &mcp.ClientOptions{
@@ -292,6 +298,7 @@ func TestStatesOfOthers(t *testing.T) {
 
 // TestClientThatFailsToAsk gets what it would get without elicitation.
 func TestClientThatFailsToAsk(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{})
 	p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errors.New("no window") }}
@@ -304,6 +311,7 @@ func TestClientThatFailsToAsk(t *testing.T) {
 
 // TestOthersDecide keeps a client from deciding about its own calls.
 func TestOthersDecide(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{OthersDecide: true})
 	p := decides(map[string]any{"decision": "allow-once"})
@@ -317,6 +325,7 @@ func TestOthersDecide(t *testing.T) {
 
 // TestAnotherDecidesFirst, while an older client still asks its user: the first counts.
 func TestAnotherDecidesFirst(t *testing.T) {
+	t.Parallel()
 	var c calls
 	h := guarded(t, &c, host.Settings{Timeout: time.Minute})
 	s := newServer(t, h, mcpserver.Options{})

@@ -27,6 +27,7 @@ func replies(name, value string) catalog.Tool {
 }
 
 func TestDirectTools(t *testing.T) {
+	t.Parallel()
 	picture := strings.Repeat("picture", 100_000) // more than a program may return
 	image := replies("picture", `{"content":[{"type":"image","mimeType":"image/png","data":"`+base64.StdEncoding.EncodeToString([]byte(picture))+`"},
 		{"type":"audio","mimeType":"audio/wav","data":"AAAA"},{"type":"resource_link","uri":"file:///x","name":"x"}]}`)
@@ -84,6 +85,7 @@ func direct(t *testing.T, c *mcp.ClientSession, name string) *mcp.CallToolResult
 
 // TestDirectToolsAreGuarded: approvals hold for direct calls too.
 func TestDirectToolsAreGuarded(t *testing.T) {
+	t.Parallel()
 	var c calls
 	s := newServer(t, guarded(t, &c, host.Settings{Timeout: time.Minute}), mcpserver.Options{Direct: []string{"write"}})
 	for decision, inputs := range map[string]string{"allow-once": `{"n":2}`, "deny": ""} {
@@ -102,6 +104,7 @@ func TestDirectToolsAreGuarded(t *testing.T) {
 // TestDirectToolsOfUpstreamServers pass on what the server behind says, and come and go
 // with it.
 func TestDirectToolsOfUpstreamServers(t *testing.T) {
+	t.Parallel()
 	upstream := mcp.NewServer(&mcp.Implementation{Name: "up", Version: "1"}, nil)
 	answer := func(res *mcp.CallToolResult) mcp.ToolHandler {
 		return func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return res, nil }

@@ -1,6 +1,18 @@
 package mcpserver
 
-import "time"
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
+)
+
+// Tenth has a server rest a tenth of the time. What it gives a call, a store or a driver
+// stays, because a busy machine may need it. Call it before the first request.
+func (s *Server) Tenth() {
+	t := hosttest.Tenth(defaultTimes)
+	t.taskAfter, t.driveStep, t.driveFor, t.lastAnswers = defaultTimes.taskAfter, defaultTimes.driveStep, defaultTimes.driveFor, defaultTimes.lastAnswers
+	s.times = t
+}
 
 // Beat has clients hear sooner that their programs go on. Call it before the first request.
-func (s *Server) Beat(every time.Duration) { s.heartbeat = every }
+func (s *Server) Beat(every time.Duration) { s.times.heartbeat = every }

@@ -52,6 +52,7 @@ func post(t testing.TB, url, body string, headers ...string) (status int, header
 
 // TestRequestsThatAreRefused sends them to the server alone, and mounted in a gateway.
 func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	s := newServer(t, h, mcpserver.Options{MaxBody: 10_000})
 	alone := httptest.NewServer(s)
@@ -120,6 +121,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 
 // TestConnectionsBelongToSessions has another session use the connection of a client.
 func TestConnectionsBelongToSessions(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{})
 	_, header, answer := post(t, overHTTP(t, s, me).URL, initialize)
 	id := header.Get("Mcp-Session-Id")
@@ -141,6 +143,7 @@ func TestConnectionsBelongToSessions(t *testing.T) {
 // TestSessionsAreWhoTheRequestIs: what a caller proves itself with decides, request by
 // request.
 func TestSessionsAreWhoTheRequestIs(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{Session: func(r *http.Request) (host.Session, error) {
 		name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok {
@@ -160,6 +163,7 @@ func TestSessionsAreWhoTheRequestIs(t *testing.T) {
 // TestLimitsOfConnectionsAndStreams: beyond them clients are answered without a
 // connection, or told to come again.
 func TestLimitsOfConnectionsAndStreams(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 100}})
 	s := newServer(t, h, mcpserver.Options{MaxConnections: 1, MaxStreams: 1})
 	web := overHTTP(t, s, me)
@@ -195,6 +199,7 @@ func TestLimitsOfConnectionsAndStreams(t *testing.T) {
 // TestBodyThatComesSlowly is cut off by the gateway's limit, and a call that takes longer
 // than that limit is not.
 func TestBodyThatComesSlowly(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	s := newServer(t, h, mcpserver.Options{})
 	g, err := gateway.New(h, gateway.Options{Logger: quiet, BodyTimeout: 100 * time.Millisecond, Mounts: map[string]gateway.Mount{"/mcp": s.Handle}})
@@ -226,6 +231,7 @@ func TestBodyThatComesSlowly(t *testing.T) {
 
 // TestStatelessListIsStable: equal requests get equal lists, so that prompts can be cached.
 func TestStatelessListIsStable(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{})
 	web := overHTTP(t, s, me)
 	first := ""

@@ -68,6 +68,7 @@ func newServer(t testing.TB, h *host.Host, o mcpserver.Options) *mcpserver.Serve
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Tenth()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -14,10 +14,6 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// heartbeat is how often a client that follows a program hears that it goes on, so that it
-// waits on.
-const heartbeat = 15 * time.Second
-
 // reportProgress tells a client that has asked for it which calls the program makes. The
 // run is that of runID, if it is the caller's, or the one that an Exec with the returned
 // context starts. No notification is sent after stop has returned.
@@ -32,7 +28,7 @@ func (c *toolCall) reportProgress(ctx context.Context, runID string) (_ context.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		started, beat := time.Now(), time.NewTicker(c.server.heartbeat)
+		started, beat := time.Now(), time.NewTicker(c.server.times.heartbeat)
 		defer beat.Stop()
 		for {
 			var message string

@@ -18,6 +18,7 @@ import (
 )
 
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	// What a program does in its last moment may be known after its end, so each call
 	// waits until the client has heard of it.
 	started := make(chan struct{}, 100)
@@ -63,6 +64,7 @@ func TestProgress(t *testing.T) {
 
 // TestCancellationAborts: a client that cancels exec, or goes away, ends its run.
 func TestCancellationAborts(t *testing.T) {
+	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error, 1)
 	slow := catalog.Tool{Name: "slow", Description: "Takes long.", Invoke: func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
 		entered <- struct{}{}
@@ -92,6 +94,7 @@ func TestCancellationAborts(t *testing.T) {
 
 // TestTraceContext has the spans of runs under the span that a client names.
 func TestTraceContext(t *testing.T) {
+	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
 	h := newHost(t, host.Config{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))})
 	s := newServer(t, h, mcpserver.Options{})
@@ -111,6 +114,7 @@ func TestTraceContext(t *testing.T) {
 
 // TestProgressIsToldToItsSession alone: who names the run of another hears nothing of it.
 func TestProgressIsToldToItsSession(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Tools: []catalog.Tool{replies("hello", `1`)}})
 	s := newServer(t, h, mcpserver.Options{})
 	ctx, cancel := context.WithCancel(t.Context())

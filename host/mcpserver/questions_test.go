@@ -53,6 +53,7 @@ func (p *person) both() *mcp.ClientOptions {
 }
 
 func TestQuestionsOfToolsAreAsked(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{inquirer(3, form, link)}})
 	s := newServer(t, h, mcpserver.Options{})
 	p := &person{f: func(asked *mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -81,6 +82,7 @@ func TestQuestionsOfToolsAreAsked(t *testing.T) {
 
 // TestSignInIsOverWhenTheTokenIsThere: a client that opens the link has not signed in yet.
 func TestSignInIsOverWhenTheTokenIsThere(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{inquirer(1, signIn)}})
 	s := newServer(t, h, mcpserver.Options{})
 	p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -100,6 +102,7 @@ func TestSignInIsOverWhenTheTokenIsThere(t *testing.T) {
 
 // TestLinksForClientsWithoutURLs are told in the result.
 func TestLinksForClientsWithoutURLs(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{inquirer(1, signIn)}})
 	s := newServer(t, h, mcpserver.Options{})
 	p := decides(nil)

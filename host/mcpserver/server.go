@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,8 +25,7 @@ type Server struct {
 	process string
 	tasks   *Tasks
 	drivers *drivers
-	// heartbeat is the constant, but for tests.
-	heartbeat time.Duration
+	times   times
 }
 
 // New returns a server of a host, which it borrows.
@@ -39,7 +37,7 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), heartbeat: heartbeat}
+	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), times: defaultTimes}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.

@@ -21,6 +21,7 @@ func everyWay(t *testing.T, s *mcpserver.Server, o *mcp.ClientOptions, f func(t 
 }
 
 func TestToolsAreListed(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	exec, wait := h.Definitions(me)
 	everyWay(t, newServer(t, h, mcpserver.Options{}), nil, func(t *testing.T, c *mcp.ClientSession) {
@@ -48,6 +49,7 @@ func TestToolsAreListed(t *testing.T) {
 }
 
 func TestExecAndWait(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{})
 	everyWay(t, s, nil, func(t *testing.T, c *mcp.ClientSession) {
 		res, got := call(t, c, "exec", map[string]any{"code": "return 6 * 7"})
@@ -80,6 +82,7 @@ func TestExecAndWait(t *testing.T) {
 
 // TestRunsBelongToSessions has another session ask for a run.
 func TestRunsBelongToSessions(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{})
 	for _, era := range eras {
 		mine := connectHTTP(t, overHTTP(t, s, me).URL, era, nil)
@@ -97,6 +100,7 @@ func TestRunsBelongToSessions(t *testing.T) {
 // TestTrivialResultIsSmall bounds what a completed result costs a model. Four bytes
 // are about a token.
 func TestTrivialResultIsSmall(t *testing.T) {
+	t.Parallel()
 	c := connectHTTP(t, overHTTP(t, newServer(t, newHost(t, host.Config{}), mcpserver.Options{}), me).URL, eras[0], nil)
 	res, _ := call(t, c, "exec", map[string]any{"code": "return 42"})
 	text := res.Content[0].(*mcp.TextContent).Text

@@ -21,7 +21,7 @@ func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, 
 		limit = int(s.options.MaxBody)
 	}
 	streams := &mcp.IOTransport{Reader: reader(in), Writer: writer{out}, MaxLineLength: limit}
-	err := s.server.Run(withCaller(ctx, session), answering{streams})
+	err := s.server.Run(withCaller(ctx, session), answering{streams, s.times.lastAnswers})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -41,13 +41,11 @@ type writer struct{ io.Writer }
 
 func (writer) Close() error { return nil }
 
-// lastAnswers is how long requests that came before the end of a stream may take to be
-// answered. A program that pipes its requests in has ended its stream by then; a client
-// that is gone reads no answer.
-const lastAnswers = 10 * time.Second
-
 // answering is a transport whose connection ends once what was asked is answered.
-type answering struct{ mcp.Transport }
+type answering struct {
+	mcp.Transport
+	within time.Duration // of the end of the input
+}
 
 // Connect connects the transport.
 func (a answering) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -55,12 +53,13 @@ func (a answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConnection{Connection: c, open: make(map[jsonrpc.ID]bool), changed: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConnection{Connection: c, within: a.within, open: make(map[jsonrpc.ID]bool), changed: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 // answeringConnection holds the end of its input back while requests are open.
 type answeringConnection struct {
 	mcp.Connection
+	within time.Duration
 
 	mu      sync.Mutex
 	open    map[jsonrpc.ID]bool // requests without an answer
@@ -86,7 +85,7 @@ func (c *answeringConnection) Read(ctx context.Context) (jsonrpc.Message, error)
 
 // awaitAnswers waits until no request is open.
 func (c *answeringConnection) awaitAnswers(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lastAnswers)
+	ctx, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()
 	for {
 		c.mu.Lock()

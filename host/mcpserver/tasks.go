@@ -21,12 +21,7 @@ import (
 // finish in time becomes a task.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-const (
-	taskLifetime     = 24 * time.Hour
-	taskPollInterval = time.Second
-	taskAfter        = 10 * time.Second       // how long a call takes that becomes a task then
-	taskHold         = 500 * time.Millisecond // how long tasks/get waits for news
-)
+const taskLifetime = 24 * time.Hour
 
 // taskMethods are the methods of the extension.
 var taskMethods = map[string]bool{"tasks/get": true, "tasks/update": true, "tasks/cancel": true}
@@ -141,7 +136,7 @@ func (s *Server) callTask(ctx context.Context, next mcp.MethodHandler, method st
 	if err != nil || slot.task == nil {
 		return res, err
 	}
-	return slot.task.result("task"), nil
+	return s.result(slot.task, "task"), nil
 }
 
 // becomeTask makes a task of a call whose run has not ended in time, if the call may
@@ -166,11 +161,11 @@ func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 }
 
 // result is the task for a client, as the result of a call or of tasks/get.
-func (t *task) result(resultType string) *taskResult {
+func (s *Server) result(t *task, resultType string) *taskResult {
 	return &taskResult{
 		ResultType: resultType, TaskID: t.RunID, Status: t.Status, StatusMessage: t.Message,
 		CreatedAt: t.Created, LastUpdatedAt: t.Updated,
-		TTLMs: taskLifetime.Milliseconds(), PollIntervalMs: taskPollInterval.Milliseconds(),
+		TTLMs: taskLifetime.Milliseconds(), PollIntervalMs: s.times.taskPoll.Milliseconds(),
 		Result: t.Result, Error: t.Error,
 	}
 }
@@ -199,7 +194,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 	c := s.asks(ctx, ss, p)
 	t, err := s.taskOf(ctx, c.caller, p.TaskID)
 	if err != nil || t.Status.ended() {
-		return detailed(t), err
+		return s.detailed(t), err
 	}
 	waiting, err := c.approvals(ctx, t.RunID, false)
 	if err != nil {
@@ -207,7 +202,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 	}
 	if len(waiting) == 0 {
 		news := s.drive(c.caller, t.RunID)
-		timer := time.NewTimer(taskHold)
+		timer := time.NewTimer(s.times.taskHold)
 		defer timer.Stop()
 		select {
 		case <-news:
@@ -216,13 +211,13 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 			return nil, ctx.Err()
 		}
 		if t, err = s.taskOf(ctx, c.caller, p.TaskID); err != nil || t.Status.ended() {
-			return detailed(t), err
+			return s.detailed(t), err
 		}
 		if waiting, err = c.approvals(ctx, t.RunID, false); err != nil {
 			return nil, err
 		}
 	}
-	out := detailed(t)
+	out := s.detailed(t)
 	requests, _ := c.requests(waiting)
 	maps.DeleteFunc(requests, func(key string, _ mcp.InputRequest) bool { return t.Answers[key] != nil })
 	if len(requests) > 0 {
@@ -234,11 +229,11 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 }
 
 // detailed is a task as the result of tasks/get, or nil.
-func detailed(t *task) *taskResult {
+func (s *Server) detailed(t *task) *taskResult {
 	if t == nil {
 		return nil
 	}
-	return t.result("complete")
+	return s.result(t, "complete")
 }
 
 // updateTask takes answers to what a task asks. Those of an approval with several

@@ -13,13 +13,6 @@ import (
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-const (
-	driveStep = 10 * time.Second       // of one wait
-	driveFor  = time.Minute            // how long a run is driven after its client has asked last
-	driveRest = 100 * time.Millisecond // between two waits
-	keepRest  = time.Second            // between two attempts to store what a wait has returned
-)
-
 // drivers are the tasks whose runs this process drives.
 type drivers struct {
 	mu    sync.Mutex
@@ -34,8 +27,10 @@ type taskDriver struct {
 	done  chan struct{} // closed when it drives no more
 }
 
-// idle reports whether no client has asked for the task for a while.
-func (d *taskDriver) idle() bool { return time.Since(time.Unix(0, d.asked.Load())) > driveFor }
+// idle reports whether no client has asked for the task of a driver for a while.
+func (s *Server) idle(d *taskDriver) bool {
+	return time.Since(time.Unix(0, d.asked.Load())) > s.times.driveFor
+}
 
 func newDrivers() *drivers {
 	d := &drivers{tasks: map[string]*taskDriver{}}
@@ -90,7 +85,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 		close(d.done)
 	}()
 	// No request bounds it: a client that goes away finds its task as far as it came.
-	ctx, unlock, err := s.tasks.driver(s.drivers.open, runID, driveStep)
+	ctx, unlock, err := s.tasks.driver(s.drivers.open, runID, s.times.driveStep)
 	if errors.Is(err, context.Canceled) {
 		s.options.Logger.Debug("a task is left to the process that drives it", "run", runID)
 		return
@@ -102,7 +97,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 	defer unlock()
 	ctx = host.WithAskingCaller(ctx)
 	for {
-		delivery := s.host.Deliver(ctx, caller, runID, driveStep)
+		delivery := s.host.Deliver(ctx, caller, runID, s.times.driveStep)
 		res := delivery.Result
 		// What the store keeps as the end of the run is no refusal, whatever its reason is.
 		if res.Status == host.StatusFailed && keptForLater(res) && !delivery.Release() {
@@ -119,7 +114,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 			s.host.Abort(context.WithoutCancel(ctx), caller, runID)
 			return
 		}
-		if res.Status != host.StatusWaiting || res.Reason == host.ReasonApproval || d.idle() || !s.drivers.rest(driveRest) {
+		if res.Status != host.StatusWaiting || res.Reason == host.ReasonApproval || s.idle(d) || !s.drivers.rest(s.times.driveRest) {
 			return
 		}
 	}
@@ -131,7 +126,7 @@ func (s *Server) keepAll(ctx context.Context, d *taskDriver, runID string, res *
 	for {
 		over, err = s.keep(ctx, runID, res)
 		if err == nil || res.Status != host.StatusWaiting || errors.Is(err, fs.ErrNotExist) ||
-			ctx.Err() != nil || d.idle() || !s.drivers.rest(keepRest) {
+			ctx.Err() != nil || s.idle(d) || !s.drivers.rest(s.times.keepRest) {
 			return over, err
 		}
 	}
@@ -139,7 +134,7 @@ func (s *Server) keepAll(ctx context.Context, d *taskDriver, runID string, res *
 
 // keep stores what a run came to. It reports whether the task was over before.
 func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, driveStep)
+	ctx, cancel := context.WithTimeout(ctx, s.times.driveStep)
 	defer cancel()
 	err = s.tasks.change(ctx, runID, func(t *task) error {
 		over = t.Status.ended()

@@ -108,11 +108,15 @@ func startTaskHost(t *testing.T, s sharedState, tools ...catalog.Tool) *taskHost
 	return &taskHost{h, newTasker(t, overHTTP(t, m, me).URL), newTasker(t, overHTTP(t, m, host.Session{SessionID: "other"}).URL)}
 }
 
-func TestTasksOfAnotherHost(t *testing.T) { testTasksOfAnotherHost(t, sharedState(t.TempDir())) }
+func TestTasksOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	testTasksOfAnotherHost(t, sharedState(t.TempDir()))
+}
 
 // TestPostgresTasksOfAnotherHost: the run of a task that is cancelled is aborted at the
 // host that has it, too.
 func TestPostgresTasksOfAnotherHost(t *testing.T) {
+	t.Parallel()
 	one, other := testTasksOfAnotherHost(t, newDatabase(t))
 	for _, h := range []*host.Host{one.host, other.host} {
 		if runs, err := h.Runs(t.Context(), me); err != nil || len(runs) > 0 {
@@ -165,6 +169,7 @@ func testTasksOfAnotherHost(t *testing.T, s sharedState) (one, other *taskHost) 
 // TestATaskThatIsCancelledElsewhereIsNotDrivenOn: a server that cannot reach the run of a
 // task that it cancels leaves that to the one that drives it.
 func TestATaskThatIsCancelledElsewhereIsNotDrivenOn(t *testing.T) {
+	t.Parallel()
 	s := sharedState(t.TempDir())
 	called, goOn := make(chan struct{}, 1), make(chan struct{})
 	tool := slow(func() json.RawMessage {
@@ -230,9 +235,15 @@ func serveTasks(s sharedState) error {
 	select {}
 }
 
-func TestTasksOutliveTheirHost(t *testing.T) { testTasksOutliveTheirHost(t, sharedState(t.TempDir())) }
+func TestTasksOutliveTheirHost(t *testing.T) {
+	t.Parallel()
+	testTasksOutliveTheirHost(t, sharedState(t.TempDir()))
+}
 
-func TestPostgresTasksOutliveTheirHost(t *testing.T) { testTasksOutliveTheirHost(t, newDatabase(t)) }
+func TestPostgresTasksOutliveTheirHost(t *testing.T) {
+	t.Parallel()
+	testTasksOutliveTheirHost(t, newDatabase(t))
+}
 
 // testTasksOutliveTheirHost: the host that made a task and drives it is killed, and
 // another one finishes it.

@@ -41,6 +41,7 @@ func newTask(id string, created time.Time) *task {
 
 // TestTasksAreShared: what one process stores another one has, under its id alone.
 func TestTasksAreShared(t *testing.T) {
+	t.Parallel()
 	one, other, dir := inDirectory(t)
 	if err := one.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 		t.Fatal(err)
@@ -63,6 +64,7 @@ func TestTasksAreShared(t *testing.T) {
 
 // TestNoChangeOfATaskIsLost, whichever process makes it.
 func TestNoChangeOfATaskIsLost(t *testing.T) {
+	t.Parallel()
 	one, other, _ := inDirectory(t)
 	memory := newMemoryTasks()
 	for name, stores := range map[string][2]*Tasks{"directory": {one, other}, "memory": {memory, memory}} {
@@ -89,6 +91,7 @@ func TestNoChangeOfATaskIsLost(t *testing.T) {
 
 // TestOneDriverOfATask: another process drives a task when the first one does no more.
 func TestOneDriverOfATask(t *testing.T) {
+	t.Parallel()
 	one, other, _ := inDirectory(t)
 	if err := one.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 		t.Fatal(err)
@@ -113,6 +116,7 @@ func TestOneDriverOfATask(t *testing.T) {
 
 // TestTasksThatAreOver are gone, and so are their locks and tasks of earlier versions.
 func TestTasksThatAreOver(t *testing.T) {
+	t.Parallel()
 	one, other, dir := inDirectory(t)
 	ago := time.Now().Add(-taskLifetime - time.Minute)
 	for _, tasks := range []*Tasks{one, newMemoryTasks()} {
@@ -152,6 +156,7 @@ func TestTasksThatAreOver(t *testing.T) {
 
 // TestTooManyTasks: a store that is full takes no more.
 func TestTooManyTasks(t *testing.T) {
+	t.Parallel()
 	tasks := newMemoryTasks()
 	for range maxTasks {
 		if err := tasks.add(t.Context(), newTask(rand.Text(), time.Now())); err != nil {
@@ -180,9 +185,10 @@ func (a *awayTasks) Read(ctx context.Context, name string) ([]byte, error) {
 // TestOutputIsStoredOnceTheStoreIsBack: a run that waits gives its output once. It is not
 // held for a client that asks no more.
 func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		docs := &awayTasks{memoryTasks: &memoryTasks{tasks: map[string]memoryTask{}}}
-		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers()}
+		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers(), times: defaultTimes}
 		defer s.drivers.close()
 		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 			t.Fatal(err)
@@ -198,8 +204,8 @@ func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		docs.left = 1 << 20
-		if _, err := s.keepAll(t.Context(), d, "run_1", waits); err == nil || !d.idle() {
-			t.Errorf("%v, and a client asked a minute ago: %v", err, d.idle())
+		if _, err := s.keepAll(t.Context(), d, "run_1", waits); err == nil || !s.idle(d) {
+			t.Errorf("%v, and a client asked a minute ago: %v", err, s.idle(d))
 		}
 	})
 }

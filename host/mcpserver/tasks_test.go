@@ -183,6 +183,7 @@ func (a *awayApprovals) Resolve(ctx context.Context, id string, r policy.Resolut
 
 // TestTasksKeepErrorsOfStores to the log: they may name hosts and paths.
 func TestTasksKeepErrorsOfStores(t *testing.T) {
+	t.Parallel()
 	store := &awayApprovals{}
 	h := newHost(t, host.Config{Approvals: host.ApprovalConfig{Store: store}, Tools: []catalog.Tool{inquirer(1, form)}})
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
@@ -202,6 +203,7 @@ func TestTasksKeepErrorsOfStores(t *testing.T) {
 // TestTasks: a program that does not end in time becomes a task with all its output;
 // one that does end stays a call, and so does that of a client without tasks.
 func TestTasks(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
 	if caps, _ := c.request("server/discover", map[string]any{}).Result["capabilities"].(map[string]any); caps["extensions"] == nil {
@@ -241,6 +243,7 @@ func TestTasks(t *testing.T) {
 
 // TestTasksAreCancelled: the run is gone, and the task stays cancelled.
 func TestTasksAreCancelled(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
 	id := c.task(`await yield_control(); await new Promise(r => setTimeout(r, 3600_000))`)
@@ -255,6 +258,7 @@ func TestTasksAreCancelled(t *testing.T) {
 
 // TestTasksOfOthers: neither another session nor a wrong header reaches a task.
 func TestTasksOfOthers(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	s := newServer(t, h, mcpserver.Options{})
 	mine := newTasker(t, overHTTP(t, s, me).URL)
@@ -281,6 +285,7 @@ func TestTasksOfOthers(t *testing.T) {
 // TestTasksAsk: questions and approvals of a task are put to the client, one by one if
 // it likes, and each call is made once.
 func TestTasksAsk(t *testing.T) {
+	t.Parallel()
 	var made calls
 	second := form
 	second.ID = "second"
@@ -329,6 +334,7 @@ func TestTasksAsk(t *testing.T) {
 // TestTasksOutliveTheirProcess: another process on the same state answers for a task
 // and goes on with it.
 func TestTasksOutliveTheirProcess(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	process := func() (*tasker, func()) {
 		store, err := runstore.OpenDir(filepath.Join(state, "runs"))
@@ -397,6 +403,7 @@ func mustJSON(t testing.TB, v any) string {
 // TestATaskLearnsHowItsRunWasEnded: a program that is ended for a reason for which a wait may
 // be refused, too, is not waited for again, and its task says how it ended.
 func TestATaskLearnsHowItsRunWasEnded(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Quotas: host.Quotas{HeldBytes: 16 << 20}})
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
 	a := c.await(c.task(`await yield_control();
@@ -411,6 +418,7 @@ return parts.length`), "failed")
 
 // TestResultsTooLargeForATask: the task fails, and says why.
 func TestResultsTooLargeForATask(t *testing.T) {
+	t.Parallel()
 	docs, err := documents.OpenDir(t.TempDir(), documents.DirOptions{MaxBytes: 4 << 10})
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCal
 // may become a task becomes one soon.
 func (s *Server) waitOf(ctx context.Context) time.Duration {
 	if slotOf(ctx) != nil {
-		return min(taskAfter, s.options.Wait)
+		return min(s.times.taskAfter, s.options.Wait)
 	}
 	return s.options.Wait
 }

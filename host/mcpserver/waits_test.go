@@ -30,6 +30,7 @@ func gated(open <-chan struct{}) catalog.Tool {
 // TestWaitsOfClients: a client has an answer before it gives up, and one that follows the
 // progress of its wait waits on and hears that it goes on.
 func TestWaitsOfClients(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{}, 1)
 	s := newServer(t, newHost(t, host.Config{Tools: []catalog.Tool{gated(open)}}), mcpserver.Options{Wait: 200 * time.Millisecond})
 	s.Beat(50 * time.Millisecond)
@@ -69,6 +70,7 @@ func TestWaitsOfClients(t *testing.T) {
 
 // TestAClientThatLeavesAWait loses nothing: its run is there for the next wait.
 func TestAClientThatLeavesAWait(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{}, 1)
 	h := newHost(t, host.Config{Tools: []catalog.Tool{gated(open)}})
 	s := newServer(t, h, mcpserver.Options{})
