@@ -8,15 +8,11 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// restartWait is the longest that a request for a scope waits for a plugin that is
-// being restarted.
-const restartWait = 5 * time.Second
-
 // doRestarted is do for a request that changes nothing: where the plugin is being
 // restarted, it waits for the next process. The wait ends with ctx, and before its
 // deadline, so that the caller still learns why there is no answer.
 func (p *supervised) doRestarted(ctx context.Context, request func(l lease) error) error {
-	limit := restartWait
+	limit := p.options.times.restartWait
 	if end, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(end)*3/4)
 	}

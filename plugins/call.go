@@ -4,16 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// exitGrace is how long a lost connection may precede the end of the process
-// before the process is killed.
-const exitGrace = time.Second
 
 // CallRequest asks for one tool call.
 type CallRequest struct {
@@ -234,7 +229,7 @@ func (p *Process) explain(what string, err error) *protocol.Error {
 // crashError is the error for a request whose connection was lost. The connection
 // does not come back, so a process that still lives is killed.
 func (p *Process) crashError(what string) *protocol.Error {
-	late, stop := p.options.clock.After(exitGrace)
+	late, stop := p.options.clock.After(p.options.times.exitGrace)
 	defer stop()
 	select {
 	case <-p.child.done:

@@ -14,6 +14,7 @@ import (
 )
 
 func TestSkippedDirs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"plugin", "leftover", ".hidden"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
@@ -34,6 +35,7 @@ func TestSkippedDirs(t *testing.T) {
 }
 
 func TestDiscover(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "good", "good")
 	writeFile(t, filepath.Join(dir, "broken", manifest.Name), `{`)

@@ -20,10 +20,6 @@ import (
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// pipeGrace is how long output is still read after the process is gone, for a
-// descendant that escaped its group and holds the pipes.
-const pipeGrace = 200 * time.Millisecond
-
 // child is one operating system process, as go-plugin's runner. It owns the
 // pipes: standard input is never written to and ends with the host, standard
 // output is searched for the handshake, standard error is the log.
@@ -32,6 +28,8 @@ type child struct {
 	dir     string // private folder the socket must be in
 	log     *pluginLog
 	version int // of the protocol, as the manifest says
+
+	pipeGrace time.Duration
 
 	stdin          *os.File // write end; closing it tells the plugin to stop
 	stdout, stderr *os.File // read ends
@@ -51,8 +49,8 @@ type child struct {
 
 var _ runner.Runner = (*child)(nil)
 
-func newChild(cmd *exec.Cmd, dir string, log *pluginLog, version int) *child {
-	c := &child{cmd: cmd, dir: dir, log: log, version: version, done: make(chan struct{})}
+func newChild(cmd *exec.Cmd, dir string, log *pluginLog, version int, pipeGrace time.Duration) *child {
+	c := &child{cmd: cmd, dir: dir, log: log, version: version, pipeGrace: pipeGrace, done: make(chan struct{})}
 	c.handshake, c.toGoPlugin = io.Pipe()
 	return c
 }
@@ -144,7 +142,7 @@ func (c *child) pumpUntilExit(p *childprocess.Process) {
 	c.pumps.Go(func() { c.pump(c.stdout, c.scanStdout()) })
 	c.pumps.Go(func() { c.pump(c.stderr, c.log.stderr) })
 	c.outcome = p.Outcome()
-	deadline := time.Now().Add(pipeGrace)
+	deadline := time.Now().Add(c.pipeGrace)
 	c.outcome = errors.Join(c.outcome, c.stdout.SetReadDeadline(deadline), c.stderr.SetReadDeadline(deadline))
 	c.pumps.Wait()
 	c.outcome = errors.Join(c.outcome, c.stdout.Close(), c.stderr.Close(), c.closeStdin())

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -53,6 +54,7 @@ func awaitEnd(t *testing.T, fd int) {
 }
 
 func TestPluginDiesWithItsHost(t *testing.T) {
+	t.Parallel()
 	f := install(t, shortDir(t), "fix", "raw not-json") // it does not watch its standard input
 	self, err := os.Executable()
 	if err != nil {
@@ -118,6 +120,7 @@ func spawn(t *testing.T, p *Process, tool string) int {
 }
 
 func TestCloseTakesTheWholeGroup(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	grandchild := spawn(t, p, "spawn")
 	if err := p.Close(); err != nil {
@@ -127,6 +130,7 @@ func TestCloseTakesTheWholeGroup(t *testing.T) {
 }
 
 func TestDeathTakesTheWholeGroup(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	grandchild := spawn(t, p, "spawn")
 	if _, err := p.CallTool(t.Context(), call("exit", none{}), nil); err == nil {
@@ -136,6 +140,7 @@ func TestDeathTakesTheWholeGroup(t *testing.T) {
 }
 
 func TestAnEscapedProcessDoesNotHoldUpClose(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	escaped := spawn(t, p, "escape")
 	if err := p.Close(); err != nil {
@@ -148,6 +153,7 @@ func TestAnEscapedProcessDoesNotHoldUpClose(t *testing.T) {
 }
 
 func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
+	t.Parallel()
 	clock := newStillClock()
 	o := testOptions(t)
 	o.clock = clock
@@ -173,6 +179,7 @@ func TestCloseOfAFrozenPluginIsBounded(t *testing.T) {
 // TestKillDoesNotBlock: of a plugin that is frozen in the middle of a call, by many
 // at once, nor of one that is dead or closed.
 func TestKillDoesNotBlock(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	o.clock = newStillClock() // nothing ends by time
 	p := startRole(t, "good", o)
@@ -205,6 +212,7 @@ func TestKillDoesNotBlock(t *testing.T) {
 }
 
 func TestPluginsCloseInOrder(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		stop func(p *Process) error
@@ -236,6 +244,7 @@ func TestPluginsCloseInOrder(t *testing.T) {
 }
 
 func TestAPluginRunByHandExplainsItself(t *testing.T) {
+	t.Parallel()
 	f := install(t, shortDir(t), "fix", "good")
 	cmd := exec.Command(f.Executable())
 	cmd.Env = []string{"QUOIN_PLUGIN=by-hand", "QUOIN_PLUGIN_DIR=" + f.Dir}
@@ -247,6 +256,7 @@ func TestAPluginRunByHandExplainsItself(t *testing.T) {
 }
 
 func TestCloseLeavesNothingAndMayBeRepeated(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	p := startRole(t, "good", o)
 	if err := p.Close(); err != nil {
@@ -263,6 +273,7 @@ func TestCloseLeavesNothingAndMayBeRepeated(t *testing.T) {
 }
 
 func TestDescriptorsAndGoroutinesStayFlat(t *testing.T) {
+	hosttest.Serial(t, "counts what this process holds")
 	o := testOptions(t)
 	f := install(t, shortDir(t), "fix", "good")
 	bad := install(t, shortDir(t), "fix", "other issues")
@@ -301,6 +312,7 @@ func openFiles(t *testing.T) int {
 }
 
 func TestRunDirIsPrivate(t *testing.T) {
+	t.Parallel()
 	root := shortDir(t)
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
@@ -313,6 +325,7 @@ func TestRunDirIsPrivate(t *testing.T) {
 }
 
 func TestLiveRunDirsAreNotSwept(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(shortDir(t), "run")
 	a, err := openRunDir(root)
 	if err != nil {
@@ -333,6 +346,7 @@ func TestLiveRunDirsAreNotSwept(t *testing.T) {
 }
 
 func TestPinnedBinary(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	f := install(t, dir, "fix", "good")
 	self, err := os.ReadFile(f.Executable())
@@ -364,6 +378,7 @@ func TestPinnedBinary(t *testing.T) {
 }
 
 func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
+	t.Parallel()
 	f := install(t, shortDir(t), "fix", "good")
 	writeFile(t, filepath.Join(f.Dir, manifest.Name), `{"id": "fix", "version": "1.0.0", "protocol": 2, "command": "./plugin",
 		"configSchema": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}}`)
@@ -385,6 +400,7 @@ func TestConfigurationIsHeldAgainstTheManifest(t *testing.T) {
 }
 
 func TestReadLinesCutsAndKeepsReading(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 3*childprocess.MaxLine)
 	var got []string
 	var cuts []bool
@@ -408,6 +424,7 @@ func TestReadLinesCutsAndKeepsReading(t *testing.T) {
 }
 
 func TestCloseEndsRunningCalls(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	running, failed := make(chan struct{}), make(chan error)
 	go func() {

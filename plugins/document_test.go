@@ -20,6 +20,7 @@ const document = "../docs/reference/plugin-protocol.md"
 
 // TestTheEnvironmentInTheDocument is that of a running plugin.
 func TestTheEnvironmentInTheDocument(t *testing.T) {
+	t.Parallel()
 	rows, err := hosttest.Table(document, "variable")
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +66,7 @@ func environmentOf(t *testing.T, p *Process) (is []string) {
 
 // TestTheLimitsInTheDocument are those of this package.
 func TestTheLimitsInTheDocument(t *testing.T) {
+	t.Parallel()
 	rows, err := hosttest.Table(document, "what")
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -74,6 +75,7 @@ func (f *flood) intercept(srv any, s grpc.ServerStream, info *grpc.StreamServerI
 // TestAPluginCannotFloodItsHost: the host never starts the broker's stream, so that
 // what a plugin would announce there costs it nothing.
 func TestAPluginCannotFloodItsHost(t *testing.T) {
+	hosttest.Serial(t, "measures the memory of this process")
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -16,6 +16,7 @@ var testToolCall = protocol.ToolCall{
 }
 
 func TestHooksOfAPlugin(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "hooks good", testOptions(t))
 	if d := p.Describe(); !d.BeforeToolCall || !d.AfterToolCall || len(d.HookTools) != 2 {
 		t.Errorf("capabilities %+v", d.Capabilities)
@@ -34,6 +35,7 @@ func TestHooksOfAPlugin(t *testing.T) {
 
 // TestFailuresOfHooks: every one is an error that names what happened.
 func TestFailuresOfHooks(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		role string
 		kind protocol.Kind
@@ -63,6 +65,7 @@ func TestFailuresOfHooks(t *testing.T) {
 }
 
 func TestClaimsOfHooksAreChecked(t *testing.T) {
+	t.Parallel()
 	for role, say := range map[string]string{
 		"raw hook-tools": "has no hook", "raw hook-patterns": "limit is 64", "raw hook-pattern": "printable",
 	} {
@@ -79,6 +82,7 @@ func TestClaimsOfHooksAreChecked(t *testing.T) {
 // TestHooksOfASupervisor: they lead to the live process, and without one to an
 // error that names the plugin.
 func TestHooksOfASupervisor(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "guard", "hooks good")
 	install(t, dir, "plain", "good")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
@@ -21,6 +22,7 @@ import (
 // A plugin decides by itself when it dies and what it says of itself afterwards. It
 // gets no name by that which another plugin has.
 func TestARestartTakesNoNameOfAnother(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen one")
 	install(t, dir, "beta", "good") // has the global Fixture
@@ -53,6 +55,7 @@ func TestARestartTakesNoNameOfAnother(t *testing.T) {
 
 // An id leads to no folder but one of the plugin directory that Discover looks at.
 func TestAReloadStaysInThePluginDirectory(t *testing.T) {
+	t.Parallel()
 	outer := shortDir(t)
 	dir := filepath.Join(outer, "plugins")
 	install(t, dir, "alpha", "gen one")
@@ -73,6 +76,7 @@ func TestAReloadStaysInThePluginDirectory(t *testing.T) {
 // A manifest that is there while the gate looks, and gone when the files are copied,
 // does not choose another of the signed files as the binary.
 func TestASignatureIsOfTheManifestThatCounts(t *testing.T) {
+	t.Parallel()
 	dir, key := shortDir(t), testKey(t)
 	f := installCopy(t, dir, "fix", "good")
 	c, err := trust.ReadContents(f.Dir, f.Manifest)
@@ -106,6 +110,7 @@ func TestASignatureIsOfTheManifestThatCounts(t *testing.T) {
 // What other languages make of a secret in JSON, what a header makes of it, and the
 // end of a line that is cut off are no ways out.
 func TestSecretsInOtherForms(t *testing.T) {
+	t.Parallel()
 	const secret = "pässwört/s3cret&x9"
 	r := newSecretMask(map[string]string{"token": secret})
 	for _, form := range []string{
@@ -161,6 +166,7 @@ func TestSecretsInOtherForms(t *testing.T) {
 // Numbers that the validator cannot hold are refused, wherever they come from: a
 // manifest, a plugin's description, or the input of a program.
 func TestSchemasDoNotEndTheHost(t *testing.T) {
+	t.Parallel()
 	hostile := json.RawMessage(`{"type":"object","properties":{"n":{"multipleOf":1e-999999999}}}`)
 	if _, err := manifest.Parse(fmt.Appendf(nil, `{"id":"a","version":"1","protocol":2,"command":"./a","configSchema":%s}`, hostile)); err == nil {
 		t.Error("the manifest is accepted")
@@ -182,6 +188,7 @@ func TestSchemasDoNotEndTheHost(t *testing.T) {
 // A lock that goes away, for a moment or for good, and a working directory that
 // changes, do not open the gate.
 func TestALockIsNotForgotten(t *testing.T) {
+	hosttest.Serial(t, "changes the working directory")
 	dir := shortDir(t)
 	f := installCopy(t, dir, "fix", "good")
 	gone := func(gate Gate, when string) {

@@ -27,6 +27,7 @@ func script(t *testing.T, text string) Candidate {
 // TestAScriptIsStarted by the interpreter of its first line, and one whose
 // interpreter is not there says so.
 func TestAScriptIsStarted(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"#!/bin/sh\necho started by $0 >&2; exit 3\n":           "/script.sh",
 		"#!/no/such/node --flag\n":                              "needs /no/such/node, which is not on this machine",

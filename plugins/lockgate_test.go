@@ -56,6 +56,7 @@ func lockAll(t testing.TB, dir string) trust.Lock {
 
 // A locked plugin runs from a private copy of what is locked, and of nothing else.
 func TestLockedPluginRuns(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	installCopy(t, dir, "fix", "good")
 	writeFile(t, filepath.Join(dir, "fix", "stray"), "not named by the manifest")
@@ -89,6 +90,7 @@ func TestLockedPluginRuns(t *testing.T) {
 // Whatever is not as it is locked keeps the plugin from starting, and the reason
 // names both sides and the command that accepts it.
 func TestLockRefuses(t *testing.T) {
+	t.Parallel()
 	sum := func(text string) string { return "sha256:" + hexSum([]byte(text)) }
 	withVersion := func(version string) string {
 		return fmt.Sprintf(`{"id": "fix", "version": %q, "protocol": %d, "command": "./plugin", "files": ["role"]}`, version, protocol.Version)
@@ -151,6 +153,7 @@ func TestLockRefuses(t *testing.T) {
 
 // The lock is read at every start: also one that comes of a crash.
 func TestLockIsReadAtEveryStart(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	installCopy(t, dir, "fix", "good")
 	lock := lockAll(t, dir)
@@ -168,6 +171,7 @@ func TestLockIsReadAtEveryStart(t *testing.T) {
 
 // What is started is what was hashed, whatever becomes of the folder meanwhile.
 func TestPinnedCopyIsWhatRuns(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	f := installCopy(t, dir, "fix", "good")
 	lock := lockAll(t, dir)
@@ -197,6 +201,7 @@ func TestPinnedCopyIsWhatRuns(t *testing.T) {
 // What the manifest says of its binary counts next to the lock: a plugin that was
 // locked as it was found still has to be whole.
 func TestPinnedCopyMeetsItsManifest(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	f := installCopy(t, dir, "fix", "good")
 	lockAll(t, dir)
@@ -218,6 +223,7 @@ func TestPinnedCopyMeetsItsManifest(t *testing.T) {
 // With trusted keys, only what one of them has signed starts, with a lock or
 // without, and only as it was signed.
 func TestTrustedKeys(t *testing.T) {
+	t.Parallel()
 	mine, other := testKey(t), testKey(t)
 	seal := func(t *testing.T, f Candidate, k trust.PrivateKey) {
 		c, err := trust.ReadContents(f.Dir, f.Manifest)

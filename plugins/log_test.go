@@ -13,6 +13,7 @@ import (
 )
 
 func TestLogFloodIsCapped(t *testing.T) {
+	t.Parallel()
 	const lines = 5000
 	rec := &recorder{}
 	clock := newStillClock()
@@ -34,6 +35,7 @@ func TestLogFloodIsCapped(t *testing.T) {
 }
 
 func TestLogRateRecovers(t *testing.T) {
+	t.Parallel()
 	rec := &recorder{}
 	clock := newStillClock()
 	l := newPluginLog(slog.New(rec), "fix", clock, nil)
@@ -70,6 +72,7 @@ func fewFields(n int) string {
 }
 
 func TestLogLevels(t *testing.T) {
+	t.Parallel()
 	rec := &recorder{}
 	l := newPluginLog(slog.New(rec), "fix", newStillClock(), nil)
 	for _, line := range []string{
@@ -106,6 +109,7 @@ func TestLogLevels(t *testing.T) {
 }
 
 func TestLastWordsOfNodeAreItsError(t *testing.T) {
+	t.Parallel()
 	l := newPluginLog(slog.New(&recorder{}), "fix", newStillClock(), nil)
 	for _, line := range []string{
 		"file:///srv/plugins.d/fix/fix.mjs:12", "    oops(", "    ^", "",
@@ -119,6 +123,7 @@ func TestLastWordsOfNodeAreItsError(t *testing.T) {
 }
 
 func TestHostileLogLinesAreHarmless(t *testing.T) {
+	t.Parallel()
 	rec := &recorder{}
 	o := testOptions(t)
 	o.Logger = slog.New(rec)
@@ -135,6 +140,7 @@ func TestHostileLogLinesAreHarmless(t *testing.T) {
 
 // TestWhatAPluginLogsIsShown logs in a process, with levels, fields and groups.
 func TestWhatAPluginLogsIsShown(t *testing.T) {
+	t.Parallel()
 	rec := &recorder{}
 	o := testOptions(t)
 	o.Logger = slog.New(rec)

@@ -5,6 +5,7 @@ import "testing"
 // TestFieldsOfTheHostAreItsOwn: a plugin cannot write a second level or time into a
 // line of the host's log.
 func TestFieldsOfTheHostAreItsOwn(t *testing.T) {
+	t.Parallel()
 	r, ok := parseRecord([]byte(`{"@message":"m","@level":"info","level":"ERROR","time":"2020","msg":"x","source":"y","plugin":"z","mine":1}`))
 	if !ok {
 		t.Fatal("the line is no record")

@@ -6,8 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -24,6 +23,6 @@ func TestMain(m *testing.M) {
 	case os.Getenv(pausedHostVariable) != "":
 		runPausedHost(os.Getenv(pausedHostVariable))
 	default:
-		goleak.VerifyTestMain(m)
+		hosttest.Main(m)
 	}
 }

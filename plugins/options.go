@@ -48,13 +48,12 @@ type Options struct {
 	CloseTimeout time.Duration
 
 	clock       clock // nil: the system's
+	times       times // zero outside of tests
 	development bool  // the process is told that it is in development
 }
 
 // OpenStorage opens the key-value storage of a plugin, by the plugin's id.
 type OpenStorage func(id string, fail func(error)) protocol.Storage
-
-const defaultCallTimeout = 2 * time.Minute
 
 // withDefaults returns o with absolute paths and every default filled in.
 func (o Options) withDefaults() (Options, error) {
@@ -73,9 +72,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	o.StartTimeout = orDefault(o.StartTimeout, 15*time.Second)
-	o.CallTimeout = orDefault(o.CallTimeout, defaultCallTimeout)
-	o.CloseTimeout = orDefault(o.CloseTimeout, 5*time.Second)
+	if o.times == (times{}) {
+		o.times = defaultTimes
+	}
+	o.StartTimeout = orDefault(o.StartTimeout, o.times.start)
+	o.CallTimeout = orDefault(o.CallTimeout, o.times.call)
+	o.CloseTimeout = orDefault(o.CloseTimeout, o.times.close)
 	if o.clock == nil {
 		o.clock = systemClock{}
 	}

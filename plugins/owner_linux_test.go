@@ -58,6 +58,7 @@ func ofAnother(t *testing.T, path string) {
 // TestPluginsOfOthersDoNotStart changes one path after another. The start is
 // refused each time, and the test repairs the path with the command that the refusal names.
 func TestPluginsOfOthersDoNotStart(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"..", ".", manifest.Name, "own", "help.txt", "templates", "templates/a.txt"} {
 		for what, do := range map[string]change{"writable": writable, "of another": ofAnother} {
 			t.Run(where+" "+what, func(t *testing.T) {
@@ -87,6 +88,7 @@ func TestPluginsOfOthersDoNotStart(t *testing.T) {
 
 // TestGroupsThatMayWrite: a umask of 002 is usual where users have private groups.
 func TestGroupsThatMayWrite(t *testing.T) {
+	t.Parallel()
 	dir := ownedPlugin(t)
 	path := filepath.Join(dir, "own")
 	if err := os.Chmod(path, 0o775); err != nil {

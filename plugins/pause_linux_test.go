@@ -38,6 +38,7 @@ func runPausedHost(dir string) {
 
 // TestAHostThatStoodStillDoesNotBlameItsPlugin: a call gets its time.
 func TestAHostThatStoodStillDoesNotBlameItsPlugin(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{pausedHostVariable + "=" + install(t, shortDir(t), "alpha", "good").Dir}
 	if got := awaketest.Answer(t, cmd, "here"); got != `{"text":"here"} <nil>` {

@@ -213,7 +213,7 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		SyncStderr:       &childprocess.LineWriter{Each: p.log.stderr},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			cmd.Env = append(cmd.Env, spec.Env...)
-			p.child = newChild(cmd, dir, p.log, p.candidate.Manifest.Protocol)
+			p.child = newChild(cmd, dir, p.log, p.candidate.Manifest.Protocol, p.options.times.pipeGrace)
 			p.unbind = context.AfterFunc(ctx, p.child.kill)
 			return p.child, nil
 		},

@@ -16,10 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 func TestCallRoundTrip(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	got, err := p.CallTool(t.Context(), call("echo", map[string]string{"text": "hi"}), nil)
 	if err != nil {
@@ -34,6 +36,7 @@ func TestCallRoundTrip(t *testing.T) {
 }
 
 func TestProgressArrivesInOrderBeforeTheResult(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	var steps []string
 	_, err := p.CallTool(t.Context(), call("progress", textIn{N: 3}), func(v json.RawMessage) { steps = append(steps, string(v)) })
@@ -46,6 +49,7 @@ func TestProgressArrivesInOrderBeforeTheResult(t *testing.T) {
 }
 
 func TestCallFailures(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	tests := []struct {
 		name  string
@@ -76,6 +80,7 @@ func TestCallFailures(t *testing.T) {
 }
 
 func TestDeathDuringACall(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		tool  string
 		parts []string
@@ -99,6 +104,7 @@ func TestDeathDuringACall(t *testing.T) {
 }
 
 func TestCallDeadline(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	usual := p.options.CallTimeout
 	p.options.CallTimeout = 100 * time.Millisecond
@@ -111,6 +117,7 @@ func TestCallDeadline(t *testing.T) {
 }
 
 func TestCancellationReachesTheTool(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -125,6 +132,7 @@ func TestCancellationReachesTheTool(t *testing.T) {
 }
 
 func TestDrainRefusesNewCalls(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	if _, err := p.Drain(t.Context()); err != nil {
 		t.Fatal(err)
@@ -134,6 +142,7 @@ func TestDrainRefusesNewCalls(t *testing.T) {
 }
 
 func TestHugeReplyIsRefusedCheaply(t *testing.T) {
+	hosttest.Serial(t, "measures the memory of this process")
 	p := startRole(t, "huge", testOptions(t))
 	before := maxRSS(t)
 	_, err := p.CallTool(t.Context(), call("huge", none{}), nil)
@@ -157,6 +166,7 @@ func maxRSS(t *testing.T) int64 {
 }
 
 func TestTheWorldOfAPlugin(t *testing.T) {
+	hosttest.Serial(t, "sets variables of the process")
 	t.Setenv("SECRET", "s3cr3t")
 	t.Setenv("TZ", "Europe/Berlin")
 	leak, err := unix.Dup(0) // without close-on-exec, like a descriptor from a shell
@@ -200,6 +210,7 @@ func TestTheWorldOfAPlugin(t *testing.T) {
 }
 
 func TestStrayPrintsDoNotBreakTheHandshake(t *testing.T) {
+	t.Parallel()
 	rec := &recorder{}
 	o := testOptions(t)
 	o.Logger = slog.New(rec)
@@ -215,6 +226,7 @@ func TestStrayPrintsDoNotBreakTheHandshake(t *testing.T) {
 }
 
 func TestStartFailures(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, role string
 		refused    bool
@@ -255,6 +267,7 @@ func TestStartFailures(t *testing.T) {
 }
 
 func TestNeverHandshakes(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	o.StartTimeout = 200 * time.Millisecond
 	err := startFails(t, "silent", o)
@@ -262,6 +275,7 @@ func TestNeverHandshakes(t *testing.T) {
 }
 
 func TestStartCanBeCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := testOptions(t)
@@ -273,6 +287,7 @@ func TestStartCanBeCancelled(t *testing.T) {
 }
 
 func TestMissingAndForeignBinaries(t *testing.T) {
+	t.Parallel()
 	f := install(t, shortDir(t), "fix", "good")
 	if err := os.Remove(f.Executable()); err != nil {
 		t.Fatal(err)
@@ -285,6 +300,7 @@ func TestMissingAndForeignBinaries(t *testing.T) {
 }
 
 func TestHostileReplies(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "raw not-json", testOptions(t))
 	_, err := p.CallTool(t.Context(), call("a", none{}), nil)
 	wantError(t, err, protocol.KindProtocol, protocol.CodeMalformedReply, "plugin fix", "not JSON")
@@ -301,6 +317,7 @@ func TestHostileReplies(t *testing.T) {
 }
 
 func TestDescribedScopeIsNotAskedFor(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "raw described-scope", testOptions(t))
 	scope, err := p.CreateScope(t.Context(), "raw", testRun)
 	if err != nil {
@@ -316,6 +333,7 @@ func TestDescribedScopeIsNotAskedFor(t *testing.T) {
 }
 
 func TestScopeAndMapping(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	scope, err := p.CreateScope(t.Context(), "fix", testRun)
 	if err != nil {

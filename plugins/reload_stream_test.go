@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -77,6 +78,7 @@ func (s *stream) await(t *testing.T, by string, n int) {
 // TestReloadsUnderAStreamOfCalls: of the calls that are made all the while none
 // fails, and none has to do with two generations.
 func TestReloadsUnderAStreamOfCalls(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 0")
 	sup := supervise(t, dir, SupervisorOptions{})
@@ -130,6 +132,7 @@ func TestReloadsUnderAStreamOfCalls(t *testing.T) {
 // TestReloadsLeaveNothingBehind: descriptors, processes, goroutines and memory are
 // after many reloads, failed ones too, what they were after a few.
 func TestReloadsLeaveNothingBehind(t *testing.T) {
+	hosttest.Serial(t, "counts what this process holds")
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen x")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -148,6 +151,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 // TestWatchedReloadsLeaveNothingBehind: the same without a request, for a folder
 // that is replaced by another each time.
 func TestWatchedReloadsLeaveNothingBehind(t *testing.T) {
+	hosttest.Serial(t, "counts what this process holds")
 	w := watchedAlpha(t, SupervisorOptions{})
 	staysFlat(t, w.s, flatReloads/5, func(i int) {
 		before := statusOf(t, w.s, "alpha").PID

@@ -71,6 +71,7 @@ func reload(t testing.TB, s *Supervisor, id string) {
 }
 
 func TestAReloadPutsTheFolderOfNowIntoService(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen one")
 	ch := newChanges()
@@ -92,6 +93,7 @@ func TestAReloadPutsTheFolderOfNowIntoService(t *testing.T) {
 // TestAFailedReloadChangesNothing: whatever is wrong with the new generation, the
 // one before serves on, and the status says why.
 func TestAFailedReloadChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, role, say string }{
 		{"it exits", "exit", "cannot find my keys"},
 		{"no handshake", "garbage", "hello, world"},
@@ -136,6 +138,7 @@ func TestAFailedReloadChangesNothing(t *testing.T) {
 }
 
 func TestAFailedFirstLoadOffersNothing(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	s := supervise(t, dir, SupervisorOptions{})
 	install(t, dir, "alpha", "raw example")
@@ -157,6 +160,7 @@ func TestAFailedFirstLoadOffersNothing(t *testing.T) {
 
 // TestADisabledPluginComesBackByAReload, and says the newest reason until then.
 func TestADisabledPluginComesBackByAReload(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "raw example")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -175,6 +179,7 @@ func TestADisabledPluginComesBackByAReload(t *testing.T) {
 }
 
 func TestPluginsComeAndGo(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "beta", "gen b")
 	ch := newChanges()
@@ -240,6 +245,7 @@ func hold(t testing.TB, s *Supervisor, id string) (h *held, release func()) {
 // TestARunningCallEndsWhereItBegan: over several reloads, on a generation that is
 // stopped only then.
 func TestARunningCallEndsWhereItBegan(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -261,6 +267,7 @@ func TestARunningCallEndsWhereItBegan(t *testing.T) {
 
 // TestACallThatDoesNotEndIsCutOff: a generation has its time and no more.
 func TestACallThatDoesNotEndIsCutOff(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	clock := newStillClock()
@@ -274,6 +281,7 @@ func TestACallThatDoesNotEndIsCutOff(t *testing.T) {
 
 // TestReloadsDoNotPileUp: of many asked for at once, one runs and one follows.
 func TestReloadsDoNotPileUp(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -304,6 +312,7 @@ func TestReloadsDoNotPileUp(t *testing.T) {
 // TestReplacedGenerationsAreBounded: as many as may have calls to finish have some,
 // so that another reload waits for one of them, and starts nothing until then.
 func TestReplacedGenerationsAreBounded(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -351,6 +360,7 @@ func (p *supervised) awaitTurn() {
 
 // TestAnImpatientCallerDoesNotStopAReload.
 func TestAnImpatientCallerDoesNotStopAReload(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	ch := newChanges()
@@ -372,6 +382,7 @@ func TestAnImpatientCallerDoesNotStopAReload(t *testing.T) {
 // TestOneCallOneGeneration: under a hold, the mapping of arguments, the call and
 // the hooks around it are all of one generation, whatever is reloaded meanwhile.
 func TestOneCallOneGeneration(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -412,6 +423,7 @@ func TestOneCallOneGeneration(t *testing.T) {
 // TestAHoldOutlivesItsGeneration: one that is cut off, or dies after it was
 // replaced, gives way to the present one.
 func TestAHoldOutlivesItsGeneration(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -441,6 +453,7 @@ func TestAHoldOutlivesItsGeneration(t *testing.T) {
 // TestKnownToolsHaveToBeCompatible: a caller that knows a tool of an earlier
 // generation gets the present one if that takes the input and is no less harmless.
 func TestKnownToolsHaveToBeCompatible(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "tool v1")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -476,6 +489,7 @@ func TestKnownToolsHaveToBeCompatible(t *testing.T) {
 // TestCrashCareBelongsToAGeneration: a new one starts with a fresh budget, and the
 // old one's death while it finishes its calls is not a crash of the plugin.
 func TestCrashCareBelongsToAGeneration(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	clock, ch := newStillClock(), newChanges()
@@ -521,6 +535,7 @@ func develop(t testing.TB, id, role string) Candidate {
 }
 
 func TestADevelopmentPluginStandsInForTheInstalledOne(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen installed")
 	s := supervise(t, dir, SupervisorOptions{Gate: func(f Candidate) (Candidate, error) {
@@ -582,6 +597,7 @@ func TestADevelopmentPluginStandsInForTheInstalledOne(t *testing.T) {
 
 // TestTheInstalledPluginKeepsRunningBehindAnother: it is back without a start.
 func TestTheInstalledPluginKeepsRunningBehindAnother(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen installed")
 	s := supervise(t, dir, SupervisorOptions{})
@@ -605,6 +621,7 @@ func TestTheInstalledPluginKeepsRunningBehindAnother(t *testing.T) {
 
 // TestADevelopmentPluginNeedsNoInstalledOne, and leaves nothing behind.
 func TestADevelopmentPluginNeedsNoInstalledOne(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	s := supervise(t, dir, SupervisorOptions{})
 	if _, err := s.Override(t.Context(), "alpha", develop(t, "alpha", "exit")); err == nil || len(s.Plugins()) > 0 {
@@ -636,6 +653,7 @@ func TestADevelopmentPluginNeedsNoInstalledOne(t *testing.T) {
 
 // TestCloseStopsEveryGeneration: installed, overriding and retired ones.
 func TestCloseStopsEveryGeneration(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "gen 1")
 	install(t, dir, "beta", "gen 1")

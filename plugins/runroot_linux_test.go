@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // TestRunRoots: a folder that another user has made first is passed over.
 func TestRunRoots(t *testing.T) {
+	hosttest.Serial(t, "sets variables of the process")
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	tmp := shortDir(t)
 	t.Setenv("TMPDIR", tmp)

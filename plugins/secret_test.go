@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -19,6 +20,7 @@ import (
 func given(value string) SecretSource { return func() (string, error) { return value, nil } }
 
 func TestSourcesOfSecrets(t *testing.T) {
+	hosttest.Serial(t, "sets a variable of the process")
 	t.Setenv("QUOIN_TEST_TOKEN", "from the environment")
 	file := filepath.Join(t.TempDir(), "token")
 	writeFile(t, file, "from a file\r\n")
@@ -45,6 +47,7 @@ func TestSourcesOfSecrets(t *testing.T) {
 }
 
 func TestSecretsThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	m := manifest.Manifest{Protocol: 2}
 	for _, tt := range []struct {
 		name    string
@@ -80,6 +83,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 const token = `s3cr<t"/t&ken`
 
 func TestSecretsAreTakenOut(t *testing.T) {
+	t.Parallel()
 	r := newSecretMask(map[string]string{"token": token, "pin": "48151623", "key": "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END KEY-----"})
 	quoted, err := json.Marshal(token)
 	if err != nil {
@@ -143,6 +147,7 @@ func FuzzRedact(f *testing.F) {
 }
 
 func TestASecretReachesThePluginAlone(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	o.Secrets = map[string]SecretSource{"token": given(token)}
 	p := startRole(t, "good", o)

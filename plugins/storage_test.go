@@ -97,6 +97,7 @@ func running(t testing.TB, dir, id string) *Process {
 }
 
 func TestStorageOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	p := running(t, dir, "a")
 	if got := callText(t, p, "store", textIn{Text: "first"}); got != `{"text":""}` {
@@ -114,6 +115,7 @@ func TestStorageOutlivesTheProcess(t *testing.T) {
 }
 
 func TestStorageIsOfOnePlugin(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	a, b := running(t, dir, "a"), running(t, dir, "b")
 	callText(t, a, "store", textIn{Text: "of a"})
@@ -127,6 +129,7 @@ func TestStorageIsOfOnePlugin(t *testing.T) {
 
 // TestTwoGenerationsShareAStorage has two processes of a plugin count at once.
 func TestTwoGenerationsShareAStorage(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	old, young := running(t, dir, "a"), running(t, dir, "a")
 	const each = 25
@@ -143,6 +146,7 @@ func TestTwoGenerationsShareAStorage(t *testing.T) {
 // TestAFloodOfRequestsHurtsNobodyElse floods the storage of one plugin while
 // another works.
 func TestAFloodOfRequestsHurtsNobodyElse(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	rude, polite := running(t, dir, "rude"), running(t, dir, "polite")
 	flooding := make(chan struct{})
@@ -171,6 +175,7 @@ func TestAFloodOfRequestsHurtsNobodyElse(t *testing.T) {
 
 // TestAProcessWithoutStorageSaysSo starts one whose host keeps none.
 func TestAProcessWithoutStorageSaysSo(t *testing.T) {
+	t.Parallel()
 	p := startRole(t, "good", testOptions(t))
 	_, err := p.CallTool(t.Context(), call("store", textIn{Text: "x"}), nil)
 	wantError(t, err, protocol.KindTool, protocol.CodeNoHostService, "no storage")
@@ -178,6 +183,7 @@ func TestAProcessWithoutStorageSaysSo(t *testing.T) {
 
 // TestAStorageOfTheHost: it is opened by the plugin's id and takes the place of the folder.
 func TestAStorageOfTheHost(t *testing.T) {
+	t.Parallel()
 	dir, kept := shortDir(t), map[string]*pluginstorage.Memory{"a": {}, "b": {}}
 	start := func(id string) *Process {
 		o := testOptions(t)

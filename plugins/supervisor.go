@@ -60,6 +60,7 @@ type SupervisorOptions struct {
 	OnChange func()
 
 	clock clock
+	times times // zero outside of tests
 }
 
 // RestartPolicy bounds restarts. The zero value means the defaults.
@@ -77,14 +78,14 @@ type RestartPolicy struct {
 }
 
 // withDefaults fills in the defaults.
-func (r RestartPolicy) withDefaults() RestartPolicy {
+func (r RestartPolicy) withDefaults(t *times) RestartPolicy {
 	if r.Budget == 0 {
 		r.Budget = 5
 	}
 	r.Budget = max(r.Budget, 0)
-	r.Window = orDefault(r.Window, 10*time.Minute)
-	r.FirstDelay = orDefault(r.FirstDelay, 100*time.Millisecond)
-	r.MaxDelay = orDefault(r.MaxDelay, 30*time.Second)
+	r.Window = orDefault(r.Window, t.restartWindow)
+	r.FirstDelay = orDefault(r.FirstDelay, t.restartFirst)
+	r.MaxDelay = orDefault(r.MaxDelay, t.restartLongest)
 	return r
 }
 
@@ -127,10 +128,13 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	if o.Gate == nil && dir != "" {
 		o.Gate = LockGate(dir, nil)
 	}
-	o.DrainTimeout = orDefault(o.DrainTimeout, 5*time.Second)
-	o.HealthTimeout = orDefault(o.HealthTimeout, 5*time.Second)
-	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, defaultCallTimeout)+exitGrace)
-	o.Restart = o.Restart.withDefaults()
+	if o.times == (times{}) {
+		o.times = defaultTimes
+	}
+	o.DrainTimeout = orDefault(o.DrainTimeout, o.times.drain)
+	o.HealthTimeout = orDefault(o.HealthTimeout, o.times.health)
+	o.RetireTimeout = orDefault(o.RetireTimeout, orDefault(o.CallTimeout, o.times.call)+o.times.exitGrace)
+	o.Restart = o.Restart.withDefaults(&o.times)
 	if dir != "" {
 		var err error
 		if dir, err = filepath.Abs(dir); err != nil {
@@ -176,6 +180,7 @@ func (s *Supervisor) processOptions(id string) Options {
 		CallTimeout:  callTimeout,
 		CloseTimeout: s.options.CloseTimeout,
 		clock:        s.options.clock,
+		times:        s.options.times,
 	}
 }
 

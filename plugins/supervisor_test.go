@@ -52,6 +52,8 @@ func supervise(t *testing.T, dir string, o SupervisorOptions) *Supervisor {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.times = defaultTimes
+	o.times.rescan, o.times.restartFirst = o.times.rescan/10, o.times.restartFirst/10
 	s, err := Supervise(t.Context(), dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +70,7 @@ func supervise(t *testing.T, dir string, o SupervisorOptions) *Supervisor {
 }
 
 func TestOneBadPluginDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "good")
 	install(t, dir, "beta", "other alpha")
@@ -102,6 +105,7 @@ func TestOneBadPluginDoesNotHideTheOthers(t *testing.T) {
 }
 
 func TestRegistrationsReachTheLiveProcess(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "good")
 	clock, ch := newStillClock(), newChanges()
@@ -133,7 +137,7 @@ func TestRegistrationsReachTheLiveProcess(t *testing.T) {
 	if len(down.Tools) == 0 || !strings.Contains(down.Reason, "exit status 3") {
 		t.Errorf("while restarting: %+v", down)
 	}
-	restart := clock.take(t, 100*time.Millisecond)
+	restart := clock.take(t, s.options.Restart.FirstDelay)
 	ended := make(chan error, 1)
 	create := func(ctx context.Context) {
 		_, err := regs[0].CreateScope(ctx, testRun)
@@ -145,13 +149,13 @@ func TestRegistrationsReachTheLiveProcess(t *testing.T) {
 		wantError(t, <-ended, protocol.KindProcess, protocol.CodeRestarting, "plugin alpha", "exit status 3")
 	}
 	go create(t.Context())
-	refused(func() { clock.fire(t, restartWait) })
+	refused(func() { clock.fire(t, s.options.times.restartWait) })
 	ctx, cancel := context.WithCancel(t.Context())
 	go create(ctx)
-	clock.take(t, restartWait)
+	clock.take(t, s.options.times.restartWait)
 	refused(cancel)
 	go create(t.Context())
-	clock.take(t, restartWait)
+	clock.take(t, s.options.times.restartWait)
 	restart.c <- clock.Now()
 	if err := <-ended; err != nil {
 		t.Errorf("a scope asked for while the plugin restarts: %v", err)
@@ -164,6 +168,7 @@ func TestRegistrationsReachTheLiveProcess(t *testing.T) {
 }
 
 func TestRestartBudget(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "once")
 	clock, ch := newStillClock(), newChanges()
@@ -189,6 +194,7 @@ func TestRestartBudget(t *testing.T) {
 }
 
 func TestAFirstStartThatDiesIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "exit")
 	clock, ch := newStillClock(), newChanges()
@@ -198,11 +204,12 @@ func TestAFirstStartThatDiesIsTriedAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(st.Dir, roleFile), []byte("good"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	clock.fire(t, 100*time.Millisecond)
+	clock.fire(t, s.options.Restart.FirstDelay)
 	ch.await(t, s, "alpha", StateRunning)
 }
 
 func TestAPluginThatDoesNotAnswerIsReplaced(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "good")
 	clock, ch := newStillClock(), newChanges()
@@ -212,11 +219,12 @@ func TestAPluginThatDoesNotAnswerIsReplaced(t *testing.T) {
 	_, err := s.CallTool(t.Context(), "alpha", call("freeze", none{}), nil)
 	wantError(t, err, protocol.KindTimeout, protocol.CodeTimeout, "plugin alpha", "tool freeze")
 	ch.await(t, s, "alpha", StateRestarting)
-	clock.fire(t, 100*time.Millisecond)
+	clock.fire(t, s.options.Restart.FirstDelay)
 	ch.await(t, s, "alpha", StateRunning)
 }
 
 func TestAHangingToolIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "good")
 	s := supervise(t, dir, SupervisorOptions{CallTimeout: 100 * time.Millisecond})
@@ -230,6 +238,7 @@ func TestAHangingToolIsLeftAlone(t *testing.T) {
 }
 
 func TestCloseStopsEverything(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	install(t, dir, "alpha", "good")
 	install(t, dir, "beta", "good")
@@ -253,6 +262,7 @@ func TestCloseStopsEverything(t *testing.T) {
 }
 
 func TestRestartsAreDelayedAndForgotten(t *testing.T) {
+	t.Parallel()
 	r := restarts{policy: RestartPolicy{Budget: 4, Window: time.Minute, FirstDelay: time.Second, MaxDelay: 3 * time.Second}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var got []time.Duration

@@ -35,6 +35,7 @@ func installV1(t *testing.T, dir string, protocolVersion int) Candidate {
 // TestVersion1IsServed runs a plugin that was built for version 1 and knows of no
 // other.
 func TestVersion1IsServed(t *testing.T) {
+	t.Parallel()
 	o := testOptions(t)
 	o.Config = json.RawMessage(`{"zone":"Europe/Paris"}`)
 	p, err := Start(t.Context(), installV1(t, shortDir(t), 1), o)
@@ -79,11 +80,11 @@ func TestVersion1IsServed(t *testing.T) {
 }
 
 func TestVersionsThatDoNotMeetAreExplained(t *testing.T) {
-	dir := shortDir(t)
-	err := notStarted(t, installV1(t, dir, 2), testOptions(t))
+	t.Parallel()
+	err := notStarted(t, installV1(t, shortDir(t), 2), testOptions(t))
 	wantParts(t, fmt.Sprint(err), "plugin old", "speaks protocol version 1", "manifest says 2", `write "protocol": 1`)
 
-	err = notStarted(t, installV1(t, dir, 3), testOptions(t))
+	err = notStarted(t, installV1(t, shortDir(t), 3), testOptions(t))
 	wantParts(t, fmt.Sprint(err), `"protocol"`, "version 3", "versions 1 to 2", "update the host", "for version 2")
 	var start *StartError
 	if !errors.As(err, &start) || !start.Refused {
@@ -93,6 +94,7 @@ func TestVersionsThatDoNotMeetAreExplained(t *testing.T) {
 
 // TestAPluginOfThisBuildSpeaksVersion1 if its manifest says so.
 func TestAPluginOfThisBuildSpeaksVersion1(t *testing.T) {
+	t.Parallel()
 	found := install(t, shortDir(t), "fix", "good")
 	path := filepath.Join(found.Dir, manifest.Name)
 	b, err := os.ReadFile(path)

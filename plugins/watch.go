@@ -15,23 +15,13 @@ import (
 	"github.com/quoinhq/quoin/plugins/trust"
 )
 
-// How a watched directory settles. What is written in several steps is loaded
-// once, when nothing has happened for settleDelay, and in a folder that never
-// comes to rest after longestDelay.
-const (
-	settleDelay  = 30 * time.Millisecond
-	longestDelay = 2 * time.Second
-	// rescanDelay is how long to wait for what the system does not tell of: that
-	// a binary is no longer open for writing, or anything where it tells nothing.
-	rescanDelay = time.Second
-)
-
 // watcher keeps the plugins in line with their directory. It belongs to one
 // goroutine, run.
 type watcher struct {
 	s      *Supervisor
 	dir    string
 	clock  clock
+	times  times
 	notify *fsnotify.Watcher // nil: the system tells nothing
 	events <-chan fsnotify.Event
 	errors <-chan error
@@ -50,7 +40,7 @@ type watcher struct {
 // newWatcher starts to listen, so that nothing is missed from here on.
 func (s *Supervisor) newWatcher() *watcher {
 	w := &watcher{
-		s: s, dir: s.dir, clock: s.options.clock, cancel: func() {},
+		s: s, dir: s.dir, clock: s.options.clock, times: s.options.times, cancel: func() {},
 		watched: map[string]os.FileInfo{}, touched: map[string]bool{}, retries: map[string]*restarts{},
 		busy: make(chan string),
 	}
@@ -84,7 +74,7 @@ func (w *watcher) run() {
 		case id := <-w.busy:
 			w.touched[id] = true
 			delete(w.retries, id)
-			w.schedule(rescanDelay)
+			w.schedule(w.times.rescan)
 		case <-w.due:
 			w.reconcile()
 		case <-w.s.life.Done():
@@ -105,7 +95,7 @@ func (w *watcher) handleEvent(e fsnotify.Event) {
 			w.touched[p.id] = true
 		}
 	}
-	w.schedule(settleDelay)
+	w.schedule(w.times.settle)
 }
 
 // handleError handles an error of the system's: events may be missing.
@@ -116,7 +106,7 @@ func (w *watcher) handleError(err error) {
 	for _, p := range w.s.present() {
 		w.touched[p.id] = true
 	}
-	w.schedule(settleDelay)
+	w.schedule(w.times.settle)
 }
 
 // schedule has the folders looked at after a delay, which starts again with every
@@ -127,7 +117,7 @@ func (w *watcher) schedule(after time.Duration) {
 		w.since = now
 	}
 	w.cancel()
-	w.due, w.cancel = w.clock.After(max(0, min(after, w.since.Add(longestDelay).Sub(now))))
+	w.due, w.cancel = w.clock.After(max(0, min(after, w.since.Add(w.times.settleLongest).Sub(now))))
 }
 
 // reconcile compares the directory with the plugins there are, and loads, reloads
@@ -153,7 +143,7 @@ func (w *watcher) reconcile() {
 	}
 	clear(w.touched)
 	if w.notify == nil {
-		w.schedule(rescanDelay)
+		w.schedule(w.times.rescan)
 	}
 }
 

@@ -125,6 +125,7 @@ func (w *watched) path(names ...string) string {
 // TestAWatchedDirectory: whatever way a plugin is changed, the change is in service
 // without anyone asking, and once.
 func TestAWatchedDirectory(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		prepare func(t *testing.T, w *watched) // before it is watched
@@ -244,6 +245,7 @@ func watchedAlpha(t *testing.T, o SupervisorOptions) *watched {
 }
 
 func TestPluginsThatAppearAreLoadedAndThoseThatGoAreRemoved(t *testing.T) {
+	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
 	if err := os.Mkdir(w.path("beta"), 0o700); err != nil {
 		t.Fatal(err)
@@ -274,6 +276,7 @@ func TestPluginsThatAppearAreLoadedAndThoseThatGoAreRemoved(t *testing.T) {
 // TestABinaryThatIsBeingWritten: what is not whole does not serve, and what is
 // whole serves although nothing tells that its writer has closed it.
 func TestABinaryThatIsBeingWritten(t *testing.T) {
+	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "gen two")
 	if err := os.Remove(w.path("alpha", "plugin")); err != nil {
@@ -293,6 +296,7 @@ func TestABinaryThatIsBeingWritten(t *testing.T) {
 
 // TestAShortBinary is refused until the rest of it is there.
 func TestAShortBinary(t *testing.T) {
+	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "gen two")
 	whole, err := os.ReadFile("/proc/self/exe")
@@ -322,6 +326,7 @@ func TestAShortBinary(t *testing.T) {
 // TestABinaryAndItsChecksum: a binary that is not the one pinned waits for its
 // manifest, and the one before goes on meanwhile.
 func TestABinaryAndItsChecksum(t *testing.T) {
+	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "gen two")
 	pinned := func(sum string) string {
@@ -343,6 +348,7 @@ func TestABinaryAndItsChecksum(t *testing.T) {
 // TestAFailedLoadIsTriedAgain when something happens in its folder, but not
 // without end: a plugin may be what makes it happen.
 func TestAFailedLoadIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
 	become(t, w.dir, "alpha", "exit")
 	swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 2))
@@ -350,7 +356,7 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	become(t, w.dir, "alpha", "gen two") // no part of the plugin as the manifest has it
 	w.ch.says(t, w.s, "alpha", "two")
 
-	o := SupervisorOptions{Restart: RestartPolicy{Budget: 2}.withDefaults(), clock: newStillClock()}
+	o := SupervisorOptions{Restart: RestartPolicy{Budget: 2}.withDefaults(&defaultTimes), clock: newStillClock()}
 	v := &watcher{s: &Supervisor{options: o}, clock: o.clock, touched: map[string]bool{"alpha": true}, retries: map[string]*restarts{}}
 	p := &supervised{id: "alpha", lastError: "no"}
 	now := folderState{}
@@ -376,25 +382,26 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 // TestEventsThatBelongTogetherMakeOneReload: the delay starts again with each, up to
 // a limit.
 func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
+	t.Parallel()
 	clock := newStillClock()
-	w := &watcher{clock: clock, cancel: func() {}, touched: map[string]bool{}}
+	w := &watcher{clock: clock, times: defaultTimes, cancel: func() {}, touched: map[string]bool{}}
 	next := func() timer {
 		t.Helper()
 		w.handleEvent(fsnotify.Event{Name: "/plugins/alpha/plugin"})
 		return <-clock.timers
 	}
 	began := clock.Now()
-	left := func() time.Duration { return longestDelay - clock.Now().Sub(began) }
-	for left() >= settleDelay {
-		if d := next().d; d != settleDelay {
+	left := func() time.Duration { return defaultTimes.settleLongest - clock.Now().Sub(began) }
+	for left() >= defaultTimes.settle {
+		if d := next().d; d != defaultTimes.settle {
 			t.Fatalf("settles after %v", d)
 		}
-		clock.advance(settleDelay - 1)
+		clock.advance(defaultTimes.settle - 1)
 	}
 	if d := next().d; d != left() {
 		t.Errorf("settles after %v although it was put off for long", d)
 	}
-	clock.advance(settleDelay)
+	clock.advance(defaultTimes.settle)
 	if d := next().d; d != 0 {
 		t.Errorf("settles after %v although it is overdue", d)
 	}
@@ -416,6 +423,7 @@ func unwatched(t *testing.T, clock clock, change func(w *watcher)) *watched {
 // TestLostEventsAreMadeUpFor: when the system says that it has lost some,
 // everything is looked at.
 func TestLostEventsAreMadeUpFor(t *testing.T) {
+	t.Parallel()
 	lost := make(chan error)
 	w := unwatched(t, nil, func(v *watcher) { v.events, v.errors = nil, lost })
 	become(t, w.dir, "alpha", "gen two")
@@ -429,6 +437,7 @@ func TestLostEventsAreMadeUpFor(t *testing.T) {
 // TestWithoutNotificationsPluginsAreLookedFor: a system that tells nothing is asked
 // now and then.
 func TestWithoutNotificationsPluginsAreLookedFor(t *testing.T) {
+	t.Parallel()
 	clock := newStillClock()
 	w := unwatched(t, clock, func(v *watcher) {
 		if err := v.notify.Close(); err != nil {
@@ -440,7 +449,7 @@ func TestWithoutNotificationsPluginsAreLookedFor(t *testing.T) {
 		word := strconv.Itoa(i)
 		become(t, w.dir, "alpha", "gen "+word)
 		swapFile(t, w.path("alpha", manifest.Name), manifestText("alpha", 10+i))
-		clock.fire(t, rescanDelay)
+		clock.fire(t, w.s.options.times.rescan)
 		w.ch.says(t, w.s, "alpha", word)
 	}
 }
@@ -448,6 +457,7 @@ func TestWithoutNotificationsPluginsAreLookedFor(t *testing.T) {
 // TestAPluginDirectoryThatIsGoneTakesNothingAway: it may be about to come back, as
 // when a link to it is swapped.
 func TestAPluginDirectoryThatIsGoneTakesNothingAway(t *testing.T) {
+	t.Parallel()
 	parent := shortDir(t)
 	one, two := filepath.Join(parent, "one"), filepath.Join(parent, "two")
 	install(t, one, "alpha", "gen one")
@@ -479,6 +489,7 @@ func TestAPluginDirectoryThatIsGoneTakesNothingAway(t *testing.T) {
 // TestALockThatIsChangedIsReadAgain: a plugin that it keeps out comes in once it
 // lets it in.
 func TestALockThatIsChangedIsReadAgain(t *testing.T) {
+	t.Parallel()
 	w := &watched{dir: shortDir(t), ch: newChanges()}
 	install(t, w.dir, "alpha", "gen one")
 	gate := func(f Candidate) (Candidate, error) {
