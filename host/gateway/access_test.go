@@ -23,6 +23,7 @@ func (l logLines) Write(p []byte) (int, error) {
 // TestAccessLog: a line for each request that has been answered, refused ones
 // included, with nothing of tokens, queries and bodies.
 func TestAccessLog(t *testing.T) {
+	t.Parallel()
 	const token = "0123456789abcdef-token"
 	log := make(logLines, 100)
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{

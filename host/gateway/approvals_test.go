@@ -15,6 +15,7 @@ import (
 
 // TestApprovals has people decide about calls, over HTTP.
 func TestApprovals(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	close(g.open)
 	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
@@ -79,6 +80,7 @@ func TestApprovals(t *testing.T) {
 
 // TestGrants remembers a decision, for its session alone, and takes it back.
 func TestGrants(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	close(g.open)
 	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestExec(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	for _, test := range []struct {
 		name, body string
@@ -37,6 +38,7 @@ func TestExec(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	waiting := c.exec(`text("one"); await yield_control(); text("two"); return 42`)
 	waiting.wants(200, "status", `"waiting"`, "reason", `"yield"`, "output", `[{"type":"text","text":"one"}]`)
@@ -62,6 +64,7 @@ func TestWait(t *testing.T) {
 
 // TestSessionsOfAnyText names a session that a header cannot hold as it is.
 func TestSessionsOfAnyText(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	odd := c.as(host.Session{SessionKey: " agent:main:é 100%41\r\nx ", SessionID: "ℵ"})
 	id := odd.exec(`await yield_control(); return 1`).text("runId")
@@ -70,6 +73,7 @@ func TestSessionsOfAnyText(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
 	id := c.exec(`const slow = tools.slow({}); await yield_control(); return await slow`).wants(200, "status", `"waiting"`).text("runId")
@@ -106,6 +110,7 @@ func (c *caller) startPost(path, body string) (leave func()) {
 
 // TestExecOfAClientThatGoesAwayIsAborted leaves in the middle of a call.
 func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}}), gateway.Options{}, nil)
 	leave := c.startPost("/v1/exec", `{"code": "return await tools.slow({})"}`)
@@ -117,6 +122,7 @@ func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
 // TestWaitOfAClientThatGoesAwayIsKept leaves in the middle of a wait; the run
 // and its output go on.
 func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	log := make(lines, 100)
@@ -138,6 +144,7 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 // TestWaitsThatWereLeftHoldUpNoOne: the client that comes next waits as long as it wants
 // to, and not as long as the one that has left. It has what was put out meanwhile.
 func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
+	t.Parallel()
 	for name, keep := range map[string]time.Duration{"while it goes on": 0, "once it was given up": time.Nanosecond} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate()
@@ -164,6 +171,7 @@ func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 
 // TestClientTools answers the calls of the caller's own tools.
 func TestClientTools(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	exec := map[string]any{
 		"code": `const r = await Promise.allSettled([tools.ask({q: 1}), tools.ask({q: 2}), tools.ask({q: 3})]);
@@ -227,6 +235,7 @@ func TestClientTools(t *testing.T) {
 // TestLargeInputsAreFetched: a waiting result has as much of inputs as of output; what
 // is left out is fetched by its id, by the session of the run alone.
 func TestLargeInputsAreFetched(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	a := c.post("/v1/exec", `{"code": "return (await Promise.all([tools.ask({q: 1}), tools.ask({q: 'x'.repeat(100000)}), tools.ask({q: 2})])).length",
 		"tools": [{"name": "ask", "description": "Asks."}]}`).wants(200, "status", `"waiting"`)
@@ -256,6 +265,7 @@ func TestLargeInputsAreFetched(t *testing.T) {
 
 // TestRules narrows what one run reaches.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Tools: []catalog.Tool{newGate().tool("a"), newGate().tool("b")}}), gateway.Options{}, nil)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"deny": ["quoin:core:a"]}}`).wants(200, "value", `["b"]`)
 	c.post("/v1/exec", `{"code": "return ALL_TOOLS.map(t => t.name)", "rules": {"allow": ["quoin:core:a"]}}`).wants(200, "value", `["a"]`)
@@ -266,6 +276,7 @@ func TestRules(t *testing.T) {
 // TestCompactResults: a client that asks for it gets what a model is to be shown, in one
 // rendering with the MCP server and ModelTools.
 func TestCompactResults(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	for _, tc := range []struct{ path, body, want string }{
 		{"/v1/exec", `{"code": "text('a'); return 6 * 7", "compact": true}`, `{"status":"completed","value":42,"output":["a"]}`},

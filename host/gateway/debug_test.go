@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // logged is what a log has written, which other goroutines may add to.
@@ -38,6 +39,7 @@ func (l *logged) lines(with string) (out []string) {
 // TestDebugOfStreams: QUOIN_DEBUG_SSE logs what a server streams: every event by name
 // and size, or the first five with what is in them.
 func TestDebugOfStreams(t *testing.T) {
+	hosttest.Serial(t, "sets a variable of the process")
 	for _, mode := range []string{"", "events", "peek"} {
 		t.Run("mode "+mode, func(t *testing.T) {
 			t.Setenv("QUOIN_DEBUG_SSE", mode)

@@ -12,10 +12,6 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// restoreTimeout is how long the processes of a plugin in development may take to end
-// their calls. The installed plugin is back before that.
-const restoreTimeout = 10 * time.Second
-
 // develop puts a plugin from a folder of this machine into the place of the one
 // that is installed, for as long as the request lasts. The answer is a stream of
 // server-sent events: live, with the plugin as in GET /v1/plugins, and ended, when
@@ -41,7 +37,7 @@ func (h *handlers) develop(w http.ResponseWriter, r *http.Request, _ Session) *P
 		return p
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), restoreTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), h.options.times.restore)
 		defer cancel()
 		if err := restore(ctx); err != nil {
 			h.options.Logger.Warn("a plugin in development does not end", "plugin", id, "error", err)
@@ -92,7 +88,7 @@ func findDeveloped(id, dir string) (plugins.Candidate, *Problem) {
 
 // streamDevelopment answers for as long as the plugin is in service.
 func (h *handlers) streamDevelopment(w http.ResponseWriter, r *http.Request, id string, replaced <-chan struct{}) {
-	out := newEventStream(w, h.options.WriteTimeout, nil)
+	out := h.newEventStream(w, nil)
 	for _, status := range h.host.Plugins() {
 		if status.ID != id {
 			continue
@@ -102,7 +98,7 @@ func (h *handlers) streamDevelopment(w http.ResponseWriter, r *http.Request, id 
 			return
 		}
 	}
-	tick := time.NewTicker(keepAliveInterval)
+	tick := time.NewTicker(h.options.times.keepAlive)
 	defer tick.Stop()
 	for {
 		select {

@@ -65,6 +65,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // installed one; a later request takes over, and the end of the last brings the
 // installed one back.
 func TestDevelopment(t *testing.T) {
+	t.Parallel()
 	installed, mine, other := install(t, "issues"), install(t, "issues"), install(t, "issues")
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: installed}})
 	c := serve(t, h, gateway.Options{Development: true}, nil)
@@ -111,6 +112,7 @@ func TestDevelopment(t *testing.T) {
 
 // TestDevelopmentIsAnnounced reads the stream itself.
 func TestDevelopmentIsAnnounced(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	c := serve(t, h, gateway.Options{Development: true}, nil)
 	mine := install(t, "fictions")
@@ -151,6 +153,7 @@ func TestDevelopmentIsAnnounced(t *testing.T) {
 
 // TestDevelopmentEndsWithTheServer: a stream does not hold up a shutdown.
 func TestDevelopmentEndsWithTheServer(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	s, err := gateway.New(h, gateway.Options{Development: true, Logger: quiet})
 	if err != nil {
@@ -179,6 +182,7 @@ func TestDevelopmentEndsWithTheServer(t *testing.T) {
 }
 
 func TestDevelopmentIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	mine := filepath.Join(install(t, "fictions"), "fictions")
 	good := body(t, "fictions", mine)
@@ -227,6 +231,7 @@ func TestDevelopmentIsRefused(t *testing.T) {
 
 // TestFoldersOfOthers: what others can write to is not run.
 func TestFoldersOfOthers(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}}), gateway.Options{Development: true}, nil)
 	for _, open := range []string{".", "plugin.json", "fictions"} {
 		dir := filepath.Join(t.TempDir(), "fictions")
@@ -252,6 +257,7 @@ func TestFoldersOfOthers(t *testing.T) {
 // TestWaysOfOthers: a folder of the server's user is not run at a path where others
 // can put another one, now or before a restart after a crash.
 func TestWaysOfOthers(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}}), gateway.Options{Development: true}, nil)
 	shared := func() string {
 		dir := filepath.Join(t.TempDir(), "shared")

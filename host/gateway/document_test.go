@@ -188,6 +188,7 @@ func (d *loadedDocument) valid(schema json.RawMessage, body []byte) error {
 
 // TestDocumentHasTheRoutes compares the document with the routes, both ways.
 func TestDocumentHasTheRoutes(t *testing.T) {
+	t.Parallel()
 	d, err := loaded()
 	if err != nil {
 		t.Fatal(err)
@@ -235,6 +236,7 @@ func (d *loadedDocument) signature(method, path string, op operation) string {
 // TestDocumentHasTheMembers sends a member that no body has, and compares what
 // the answer expects instead with the document.
 func TestDocumentHasTheMembers(t *testing.T) {
+	t.Parallel()
 	d, err := loaded()
 	if err != nil {
 		t.Fatal(err)

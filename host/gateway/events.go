@@ -17,7 +17,7 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	filter := host.EventFilter{All: !named(session) && session.AgentID == "", Session: session, Run: r.URL.Query().Get("run")}
-	out := newEventStream(w, h.options.WriteTimeout, h.host.Debug().Stream(r.URL.Path))
+	out := h.newEventStream(w, h.host.Debug().Stream(r.URL.Path))
 	if r.Method == http.MethodHead {
 		return nil
 	}
@@ -36,15 +36,15 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 		case <-ctx.Done():
 		}
 	})
-	if err := copyEvents(ctx, out, feed); err != nil {
+	if err := h.copyEvents(ctx, out, feed); err != nil {
 		h.options.Logger.Debug("an event stream ended", "error", err)
 	}
 	return nil
 }
 
 // copyEvents writes the events of a feed until the feed or ctx ends, or a write fails.
-func copyEvents(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
-	tick := time.NewTicker(keepAliveInterval)
+func (h *handlers) copyEvents(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
+	tick := time.NewTicker(h.options.times.keepAlive)
 	defer tick.Stop()
 	for {
 		var err error

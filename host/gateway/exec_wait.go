@@ -18,7 +18,7 @@ func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session)
 	if p != nil {
 		return p
 	}
-	in, call, compact := execInput(f), f.text("toolCallId"), f.flag("compact")
+	in, call, compact := h.execInput(f), f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p
 	}
@@ -42,30 +42,26 @@ func (h *handlers) writeResult(w http.ResponseWriter, r *http.Request, session S
 }
 
 // execInput reads the members of a body of POST /v1/exec.
-func execInput(f *fields) host.ExecInput {
+func (h *handlers) execInput(f *fields) host.ExecInput {
 	in := host.ExecInput{
 		Code:     f.text("code"),
 		Command:  f.text("command"),
 		Language: f.text("language"),
 		Title:    f.text("title"),
 		Timeout:  f.millis("timeoutMs"),
-		Wait:     waitOf(f),
+		Wait:     h.waitOf(f),
 	}
 	f.objects("tools", func(f *fields) { in.Tools = append(in.Tools, clientTool(f)) })
 	f.object("rules", func(f *fields) { in.Rules = policy.Rules{Allow: f.texts("allow"), Deny: f.texts("deny")} })
 	return in
 }
 
-// defaultWait is how long exec and wait take for a caller that does not say. Most clients and
-// proxies give up on an answer after 60 s.
-const defaultWait = 45 * time.Second
-
 // waitOf returns how long the caller is willing to wait.
-func waitOf(f *fields) time.Duration {
+func (h *handlers) waitOf(f *fields) time.Duration {
 	if wait := f.millis("waitMs"); wait > 0 {
 		return wait
 	}
-	return defaultWait
+	return h.options.times.wait
 }
 
 // clientTool reads a tool of the caller's. The caller answers its calls between
@@ -94,7 +90,7 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 	if p != nil {
 		return p
 	}
-	id, wait := f.required("runId", "the runId of a waiting result"), waitOf(f)
+	id, wait := f.required("runId", "the runId of a waiting result"), h.waitOf(f)
 	call, compact := f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p

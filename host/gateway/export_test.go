@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Signatures are the routes in the words that the document is compared in.
@@ -14,4 +15,11 @@ func Signatures(s *Server) []string {
 		out = append(out, fmt.Sprintf("%s %s open:%v session:%v query:%v", r.method, r.path, r.open, r.session || r.scoped, query))
 	}
 	return out
+}
+
+// KeepAlive has the streams of a server say so often that they are open.
+func (o Options) KeepAlive(every time.Duration) Options {
+	o.times = defaultTimes
+	o.times.keepAlive = every
+	return o
 }

@@ -23,6 +23,7 @@ import (
 const secret = "correct-horse-battery-staple"
 
 func TestToken(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{Token: secret}, nil)
 	c.exec(`return 1`).wants(200, "value", "1")
 	for name, header := range map[string][]string{
@@ -62,6 +63,7 @@ func TestToken(t *testing.T) {
 }
 
 func TestReadToken(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -124,6 +126,7 @@ type wide struct{ net.Listener }
 func (wide) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 80} }
 
 func TestBeyondLoopback(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	t.Run("without a token it does not start", func(t *testing.T) {
 		s, err := gateway.New(h, gateway.Options{Logger: quiet})
@@ -187,6 +190,7 @@ func (r *recorder) WriteHeader(s int)           { r.status = s }
 func (r *recorder) Write(b []byte) (int, error) { return len(b), nil }
 
 func TestHost(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	c := serve(t, h, gateway.Options{Hosts: []string{"Quoin.Example."}}, nil)
 	for name, status := range map[string]int{
@@ -215,6 +219,7 @@ func TestHost(t *testing.T) {
 }
 
 func TestWebPagesAreRefused(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	body := `{"code": "return 1"}`
 	for _, header := range []http.Header{
@@ -268,6 +273,7 @@ func TestWebPagesAreRefused(t *testing.T) {
 }
 
 func TestPathsAndMethods(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/exec/", "//v1/exec", "/v1/../v1/catalog", "/v1/catalog/", "/v1/catalog/a/b", "/V1/exec", "/v1/nope"} {
 		c.get(path).problem(404, gateway.ProblemNotFound)
@@ -288,6 +294,7 @@ func TestPathsAndMethods(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{MaxBody: 1000}, nil)
 	for name, test := range map[string]struct{ body, field, expected string }{
 		"empty":         {"", "body", "a JSON object"},
@@ -343,15 +350,22 @@ func TestBodies(t *testing.T) {
 // TestSlowRequests sends headers and bodies that never end. That the server gives
 // up is what ends the test.
 func TestSlowRequests(t *testing.T) {
-	c := serve(t, newHost(t, host.Config{}), gateway.Options{HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond}, nil)
-	for name, test := range map[string]struct{ send, status string }{
-		"header":           {"GET /v1/catalog HTTP/1.1\r\nHost: localhost\r\nX-", ""},
-		"body":             {"POST /v1/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "408"},
-		"chunked body":     {"POST /v1/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "408"},
-		"body nobody asks": {"POST /v1/nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", "404"},
+	t.Parallel()
+	h := newHost(t, host.Config{})
+	// A server with both bounds might give up a header that has all come.
+	headers := serve(t, h, gateway.Options{HeaderTimeout: 50 * time.Millisecond}, nil)
+	c := serve(t, h, gateway.Options{BodyTimeout: 50 * time.Millisecond}, nil)
+	for name, test := range map[string]struct {
+		c            *caller
+		send, status string
+	}{
+		"header":           {headers, "GET /v1/catalog HTTP/1.1\r\nHost: localhost\r\nX-", ""},
+		"body":             {c, "POST /v1/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "408"},
+		"chunked body":     {c, "POST /v1/exec HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "408"},
+		"body nobody asks": {c, "POST /v1/nope HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", "404"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(test.c.base, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -375,6 +389,7 @@ func TestSlowRequests(t *testing.T) {
 // TestSlowBodiesHoldNoPlaces: a request whose body does not come keeps nothing from
 // others.
 func TestSlowBodiesHoldNoPlaces(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{MaxCalls: 1}, nil)
 	for range 8 {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
@@ -403,6 +418,7 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 
 // TestPlacesOfASession: one session does not get all places for calls.
 func TestPlacesOfASession(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	c := serve(t, h, gateway.Options{MaxCalls: 2}, nil)
@@ -423,6 +439,7 @@ func TestPlacesOfASession(t *testing.T) {
 
 // TestBodiesAreCharged: one session does not fill the memory with bodies.
 func TestBodiesAreCharged(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 1}})
 	c := serve(t, h, gateway.Options{MaxBody: 64 << 10}, nil)
 	long := `return 1 // ` + strings.Repeat("x", 40<<10) // of 1 % of 32 times 64 KiB
@@ -435,6 +452,7 @@ func TestBodiesAreCharged(t *testing.T) {
 
 // TestBusy fills the places for calls.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	c := serve(t, h, gateway.Options{MaxCalls: 1}, nil)
@@ -455,6 +473,7 @@ func TestBusy(t *testing.T) {
 
 // TestMounts serves another protocol, behind the same checks.
 func TestMounts(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	seen := make(chan gateway.Session, 1)
 	mounts := map[string]gateway.Mount{"/mcp": func(w http.ResponseWriter, r *http.Request, s gateway.Session) {
@@ -495,6 +514,7 @@ func TestMounts(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	for name, o := range map[string]gateway.Options{
 		"token":     {Token: "short"},

@@ -16,6 +16,7 @@ import (
 )
 
 func TestListings(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := hosttest.Install(dir, "issues"); err != nil {
 		t.Fatal(err)
@@ -70,6 +71,7 @@ func TestListings(t *testing.T) {
 // TestMCPServers: a server that is down is listed with the reason, without the
 // credentials in it, and when it is tried again.
 func TestMCPServers(t *testing.T) {
+	t.Parallel()
 	gone := mcp.Server{Name: "git-hub", URL: "http://127.0.0.1:1/mcp?token=sesame-sesame"}
 	c := serve(t, newHost(t, host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{gone, {Name: "off", URL: gone.URL, Disabled: true}}}}), gateway.Options{}, nil)
 	answer := c.get("/v1/mcp-servers").wants(200)
@@ -90,6 +92,7 @@ func TestMCPServers(t *testing.T) {
 }
 
 func TestEmptyListings(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	c.get("/v1/catalog").wants(200, "tools", "[]")
 	c.get("/v1/namespaces").wants(200, "namespaces", "[]")

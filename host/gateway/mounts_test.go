@@ -14,6 +14,7 @@ import (
 // TestMountAuthentication: a mount with an authenticator wants it or the token, and
 // is for the session that the authenticator names.
 func TestMountAuthentication(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	alice := gateway.Session{SessionKey: "alice"}
 	seen := make(chan gateway.Session, 1)
@@ -65,6 +66,7 @@ func TestMountAuthentication(t *testing.T) {
 // TestPublicPaths are reached without a token, from pages of any origin, and by no
 // other name of the server, with no method that changes anything.
 func TestPublicPaths(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	o := gateway.Options{Token: secret, Public: map[string]http.Handler{
 		"/oauth/callback": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }),

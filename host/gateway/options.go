@@ -75,6 +75,8 @@ type Options struct {
 	// method, path, status, bytes, time, remote address and session. It never has a
 	// query, a body or a token.
 	AccessLog bool
+
+	times times // zero outside of tests
 }
 
 // filled checks the options and returns them with their defaults.
@@ -105,6 +107,9 @@ func (o Options) filled() (Options, error) {
 		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path+"/", "/v1/") || public == nil {
 			return o, fmt.Errorf("public %q: expected a path such as /oauth/callback, outside of /v1, and its handler", path)
 		}
+	}
+	if o.times == (times{}) {
+		o.times = defaultTimes
 	}
 	def(&o.MaxBody, 8<<20)
 	def(&o.MaxCalls, 256)

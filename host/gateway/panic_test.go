@@ -34,6 +34,7 @@ func (l *logBuffer) String() string {
 // TestAPanicFailsItsRequest alone: it is logged as an error with its stack and counted,
 // its client learns of it, and the server goes on.
 func TestAPanicFailsItsRequest(t *testing.T) {
+	t.Parallel()
 	var log logBuffer
 	h := newHost(t, host.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	c := serve(t, h, gateway.Options{Mounts: map[string]gateway.Mount{

@@ -66,7 +66,7 @@ func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Se
 		return p
 	}
 	input, call := f.raw("input"), f.text("toolCallId")
-	in := host.ExecInput{Title: f.text("title"), Timeout: f.millis("timeoutMs"), Wait: waitOf(f)}
+	in := host.ExecInput{Title: f.text("title"), Timeout: f.millis("timeoutMs"), Wait: h.waitOf(f)}
 	if p := f.problem(); p != nil {
 		return p
 	}

@@ -11,6 +11,7 @@ import (
 // TestPrograms: the program of a completed run is saved, listed, run, reviewed and removed
 // over HTTP, by its session alone.
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}}}), gateway.Options{}, nil)
 	c.get("/v1/programs").wants(200, "programs", "[]")
 	c.post("/v1/programs", `{"name": "twice"}`).wants(404, "code", `"not_found"`)

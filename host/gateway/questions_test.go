@@ -33,6 +33,7 @@ func onlyApproval(t *testing.T, c *caller, query string) *policy.Approval {
 
 // TestQuestions has people answer what a tool asks, over HTTP.
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Tools: []catalog.Tool{{Name: "order", Description: "Orders.", Invoke: asksSize}}})
 	c := serve(t, h, gateway.Options{}, nil)
 	id := c.post("/v1/exec", map[string]any{"code": `return await tools.order({})`, "waitMs": 1000}).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
@@ -67,6 +68,7 @@ func TestQuestions(t *testing.T) {
 
 // TestEditedInputs lets people change what a call is made with.
 func TestEditedInputs(t *testing.T) {
+	t.Parallel()
 	ask := policy.Hook{Name: "careful", Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 		return policy.Verdict{Approval: &policy.ApprovalRequest{}}, nil
 	}, Tools: []string{"pay"}}

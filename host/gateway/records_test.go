@@ -25,6 +25,7 @@ import (
 )
 
 func TestRuns(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	c.get("/v1/runs").wants(200, "runs", "[]")
 	id := c.exec(`await yield_control(); return 1`).text("runId")
@@ -46,6 +47,7 @@ func TestRuns(t *testing.T) {
 }
 
 func TestTrajectory(t *testing.T) {
+	t.Parallel()
 	dir, err := trajectory.OpenDir(t.TempDir(), trajectory.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +99,7 @@ func TestTrajectory(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{Token: secret}, nil)
 	c.exec(`return 1`).wants(200)
 	a := c.get("/metrics").wants(200)
@@ -158,6 +161,7 @@ func (r *reader) next() (e trajectory.Event, more bool) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 100}}), gateway.Options{MaxStreams: 3}, nil)
 	other := host.Session{SessionID: "other"}
 	ctx, end := context.WithCancel(context.Background())
@@ -216,12 +220,31 @@ func (l narrow) Accept() (net.Conn, error) {
 	return c, c.(*net.TCPConn).SetWriteBuffer(4096)
 }
 
+// TestAStreamWithoutEventsIsKeptAlive: a client hears that it is open.
+func TestAStreamWithoutEventsIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}.KeepAlive(10*time.Millisecond), nil)
+	events := c.stream(t.Context(), t, "")
+	for range 3 {
+		if !events.lines.Scan() {
+			t.Fatal("the stream ended")
+		}
+		for events.lines.Text() == "" && events.lines.Scan() {
+		}
+		if got := events.lines.Text(); got != ": alive" {
+			t.Errorf("the client hears %q", got)
+		}
+	}
+}
+
 // TestAStreamNobodyReadsIsCut opens a stream and never reads it; that the server
 // hangs up is what ends the test.
 func TestAStreamNobodyReadsIsCut(t *testing.T) {
+	t.Parallel()
 	log := make(lines, 1000)
 	h := newHost(t, host.Config{})
-	c := serve(t, h, gateway.Options{WriteTimeout: 50 * time.Millisecond, MaxStreams: 1, Logger: debugLogger(log)}, narrow{listen(t)})
+	// Answers have the same time, which a busy machine must not use up.
+	c := serve(t, h, gateway.Options{WriteTimeout: time.Second, MaxStreams: 1, Logger: debugLogger(log)}, narrow{listen(t)})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -252,6 +275,7 @@ func TestAStreamNobodyReadsIsCut(t *testing.T) {
 // TestShutdown parks a cell that waits for a tool: its client gets a waiting
 // result, and another server goes on with it.
 func TestShutdown(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	g := newGate()
 	h := newHost(t, host.Config{Store: openStore(t, dir), Settings: host.Settings{Timeout: time.Minute}, DrainTimeout: time.Millisecond, Tools: []catalog.Tool{idempotent(g.tool("slow"))}})
@@ -289,6 +313,7 @@ func TestShutdown(t *testing.T) {
 
 // TestShutdownIsBounded cuts off what does not end.
 func TestShutdownIsBounded(t *testing.T) {
+	t.Parallel()
 	g := newGate()
 	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{g.tool("slow")}})
 	s, err := gateway.New(h, gateway.Options{Logger: quiet})
@@ -317,6 +342,7 @@ func TestShutdownIsBounded(t *testing.T) {
 // TestProgressIsStreamed: what a tool says of how far it is reaches those who watch
 // while it runs, and its result is not told any of it.
 func TestProgressIsStreamed(t *testing.T) {
+	t.Parallel()
 	tool := catalog.Tool{Name: "steps", Description: "Counts.", Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		for i := range 4 {
 			c.Progress(json.RawMessage(fmt.Sprintf(`{"done": %d, "total": 4}`, i+1)))
@@ -370,6 +396,7 @@ func (m *meetingStore) Peers(context.Context, int) (out []runstore.Peer, _ error
 
 // TestEventsOfOtherHosts: a client of one host sees what happens in runs of another.
 func TestEventsOfOtherHosts(t *testing.T) {
+	t.Parallel()
 	var addresses sync.Map
 	of := func(name string) *host.Host {
 		secret := func() (string, error) { return strings.Repeat("s", 32), nil }
@@ -426,6 +453,7 @@ func (f *faultWarned) Write(p []byte) (int, error) {
 
 // TestHealthTellsOfTheCluster: a host that cannot be asked is named, without its address.
 func TestHealthTellsOfTheCluster(t *testing.T) {
+	t.Parallel()
 	w := &faultWarned{told: make(chan struct{})}
 	secret := func() (string, error) { return strings.Repeat("s", 32), nil }
 	c := serve(t, newHost(t, host.Config{
@@ -440,6 +468,7 @@ func TestHealthTellsOfTheCluster(t *testing.T) {
 
 // TestReadiness: a server whose store is away is healthy and not ready.
 func TestReadiness(t *testing.T) {
+	t.Parallel()
 	store := &monitoredStore{}
 	c := serve(t, newHost(t, host.Config{Store: store}), gateway.Options{}, nil)
 	for state, status := range map[runstore.HealthState]int{runstore.HealthOK: 200, runstore.HealthSlow: 200, runstore.HealthReadOnly: 503, runstore.HealthGone: 503} {

@@ -13,29 +13,22 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-const (
-	// keepAliveInterval is how often a stream without events sends a comment, so
-	// that proxies and clients do not take it for dead.
-	keepAliveInterval = 15 * time.Second
-	// shutdownWriteTimeout is how long a client may take for the rest of a stream
-	// once the server shuts down.
-	shutdownWriteTimeout = 2 * time.Second
-)
-
 // eventStream writes server-sent events.
 type eventStream struct {
 	w     http.ResponseWriter
 	debug *debuglog.Stream
+
+	shutdownWrite time.Duration
 
 	mu      sync.Mutex
 	timeout time.Duration // of one write
 }
 
 // newEventStream sets the headers of a stream.
-func newEventStream(w http.ResponseWriter, timeout time.Duration, debug *debuglog.Stream) *eventStream {
+func (h *handlers) newEventStream(w http.ResponseWriter, debug *debuglog.Stream) *eventStream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
-	return &eventStream{w: w, timeout: timeout, debug: debug}
+	return &eventStream{w: w, timeout: h.options.WriteTimeout, shutdownWrite: h.options.times.shutdownWrite, debug: debug}
 }
 
 // event writes an event of a run.
@@ -74,7 +67,7 @@ func (s *eventStream) setDeadline() error {
 // shortenDeadline bounds the write under way and later ones for a shutdown.
 func (s *eventStream) shortenDeadline() {
 	s.mu.Lock()
-	s.timeout = min(s.timeout, shutdownWriteTimeout)
+	s.timeout = min(s.timeout, s.shutdownWrite)
 	s.mu.Unlock()
 	if s.setDeadline() != nil {
 		return // the connection is dead already, as it should be

@@ -16,6 +16,7 @@ import (
 // TestSurface: a caller over HTTP gets what a model is to be shown, in the shape of
 // its provider, as an embedder does.
 func TestSurface(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{
 		Tools: []catalog.Tool{newGate().tool("weather_today")},
 		Settings: host.Settings{Models: map[string]host.Activation{
@@ -59,6 +60,7 @@ func TestSurface(t *testing.T) {
 
 // TestSurfaceWithoutTools: those of a caller come with exec, so that it is offered.
 func TestSurfaceWithoutTools(t *testing.T) {
+	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	c.get("/v1/surface").wants(200, "active", "true")
 }

@@ -14,6 +14,7 @@ import (
 // TestDocumentHasTheWords compares the lists of words in the document with the
 // constants that the host has for them.
 func TestDocumentHasTheWords(t *testing.T) {
+	t.Parallel()
 	d, err := loaded()
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ func section(t *testing.T, text, start, end string) string {
 // TestEverythingAdvertisedWorks: each global of the description is there in a
 // guest, and the example runs.
 func TestEverythingAdvertisedWorks(t *testing.T) {
+	t.Parallel()
 	guest, err := hosttest.Guest()
 	if err != nil {
 		t.Fatal(err)

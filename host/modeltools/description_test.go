@@ -48,6 +48,7 @@ var promptTools = []catalog.Tool{
 
 // TestExecDescription: what a model is told, to the letter.
 func TestExecDescription(t *testing.T) {
+	t.Parallel()
 	o := offered(t, promptTools)
 	hosttest.Golden(t, *update, filepath.Join("testdata", "exec.txt"), []byte(execDescription(o, codemode.Settings{}.WithDefaults())+"\n"))
 	hosttest.Golden(t, *update, filepath.Join("testdata", "wait.txt"), []byte(waitDescription(codemode.Settings{}.WithDefaults())+"\n"))
@@ -62,6 +63,7 @@ func TestExecDescription(t *testing.T) {
 // TestDescriptionNamesFilesThatExist: a kind of declaration file is named where
 // there are some.
 func TestDescriptionNamesFilesThatExist(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		tools []catalog.Tool
 		want  string
@@ -78,6 +80,7 @@ func TestDescriptionNamesFilesThatExist(t *testing.T) {
 
 // TestDescriptionHasTheLimitsInForce, and the languages.
 func TestDescriptionHasTheLimitsInForce(t *testing.T) {
+	t.Parallel()
 	s := codemode.Settings{Timeout: 2500e6, MemoryLimit: 32 << 20, MaxOutput: 2048, MaxPendingCalls: 3, SnapshotTTL: 90e9, OnOutputLimit: codemode.OutputTruncate, Languages: []string{codemode.LanguageTypeScript}}.WithDefaults()
 	exec, wait := Definitions(offered(t, promptTools), s)
 	for _, want := range []string{"2500 ms", "32 MiB", "2048 bytes", "the rest is cut off", "3 tool calls at once", "the others queue", "Runs a TypeScript program"} {
@@ -99,6 +102,7 @@ func TestDescriptionHasTheLimitsInForce(t *testing.T) {
 
 // TestNamespaceBlocks: a block for each visible namespace, and no word of others.
 func TestNamespaceBlocks(t *testing.T) {
+	t.Parallel()
 	both := append([]catalog.Tool{{Name: "calendar_list", Owner: "calendar"}}, promptTools...)
 	text := execDescription(offered(t, both), codemode.Settings{}.WithDefaults())
 	for _, want := range []string{"Issues: All about issues.\nawait Issues.list() returns them.", "Calendar: All about calendar."} {
@@ -118,6 +122,7 @@ func TestNamespaceBlocks(t *testing.T) {
 
 // TestDescriptionIsBounded: however much tools and namespaces say.
 func TestDescriptionIsBounded(t *testing.T) {
+	t.Parallel()
 	o := offered(t, nil)
 	for i := range 100 {
 		o.Namespaces = append(o.Namespaces, namespaces.Registration{GlobalName: fmt.Sprintf("Space%d", i), Description: strings.Repeat("é ", 5000), Prompt: strings.Repeat("ü", 5000)})
@@ -141,6 +146,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 
 // TestProviderShapes pins the definitions as each provider gets them.
 func TestProviderShapes(t *testing.T) {
+	t.Parallel()
 	exec, wait := Definitions(offered(t, promptTools), codemode.Settings{}.WithDefaults())
 	tools := []catalog.Tool{exec, wait, {Name: "screenshot", Label: "Take a picture", Description: "Takes a picture.", Parameters: json.RawMessage(`{"type":"object","properties":{"of":{"type":"string"}}}`)}, {Name: "bare"}}
 	for _, p := range Providers() {

@@ -11,6 +11,7 @@ import (
 // TestSavedProgramsInThePrompt: a model is told of saved programs, of as many as fit, and
 // a prompt of many tools does not get larger by them.
 func TestSavedProgramsInThePrompt(t *testing.T) {
+	t.Parallel()
 	few := offerOf(t, nil, 0)
 	few.Programs = []modeltools.Program{{Call: `programs.run("weekly-report", { days?: integer })`, Description: "Counts\nissues."}}
 	if text := rendered(t, few); !strings.Contains(text, `programs.run(\"weekly-report\", { days?: integer }): Counts issues.`) {

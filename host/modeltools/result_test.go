@@ -31,6 +31,7 @@ func item(kind codemode.OutputKind, value string) codemode.Output {
 
 // TestRenderResult: what a model reads, to the letter.
 func TestRenderResult(t *testing.T) {
+	t.Parallel()
 	used := codemode.NewTelemetry()
 	used.CallCount = 7
 	calls := []codemode.PendingCall{{ID: "1", Method: "call", Tool: "quoin:issues:list"}, {ID: "2", Method: "call", Tool: "quoin:issues:list"}, {ID: "3", Method: "search"}}
@@ -81,6 +82,7 @@ func TestRenderResult(t *testing.T) {
 // TestOverflowIsShort: a model is shown the start of output that was too large, not as
 // much as the limit allows.
 func TestOverflowIsShort(t *testing.T) {
+	t.Parallel()
 	r := &codemode.Result{Status: codemode.StatusFailed, Error: "too much", Code: codemode.CodeOutputLimit, Phase: codemode.PhaseGuest}
 	for range 3 {
 		r.Output = append(r.Output, item(codemode.OutputText, `"`+strings.Repeat("x", 20_000)+`"`))
@@ -93,6 +95,7 @@ func TestOverflowIsShort(t *testing.T) {
 // TestEveryFailureHasOneNextStep: of every code and reason a model learns what to do,
 // from the error itself or from next. A new one has to be decided about.
 func TestEveryFailureHasOneNextStep(t *testing.T) {
+	t.Parallel()
 	said := map[string]bool{ // by the messages themselves
 		"unsupported_language": true, "shell_command": true, "run_unavailable": true, "run_expired": true,
 		"too_many_pending_tool_calls": true, "invalid_input": true, "output_limit_exceeded": true,

@@ -110,6 +110,7 @@ func every2nd(i int) bool { return i%2 == 0 }
 // TestPromptFitsItsBudget: the definitions of exec and wait cost at most 1,500 tokens,
 // however many tools there are beyond the ones that are described one by one.
 func TestPromptFitsItsBudget(t *testing.T) {
+	t.Parallel()
 	const most = 1500
 	for _, n := range []int{101, 527, 2_000, 10_000} {
 		for name, tc := range map[string]struct {
@@ -136,6 +137,7 @@ func TestPromptFitsItsBudget(t *testing.T) {
 // TestPromptIsStable: equal tools, in whatever order a gateway has them, give the same
 // bytes in each request, so that a provider's cache of prompts holds.
 func TestPromptIsStable(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{12, 100, 527} {
 		tools := manyTools(n, every2nd)
 		first := rendered(t, offerOf(t, tools, 4))
@@ -150,6 +152,7 @@ func TestPromptIsStable(t *testing.T) {
 
 // TestPromptTeachesWhatSaves: one program, in parallel, little returned, no polling.
 func TestPromptTeachesWhatSaves(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{3, 527} {
 		exec, _ := modeltools.Definitions(offerOf(t, manyTools(n, never), 0), codemode.Settings{}.WithDefaults())
 		for _, lesson := range []string{"in one program", "Promise.all", "Return only what matters", "Never poll", "{signal}", "tools.search"} {
@@ -163,6 +166,7 @@ func TestPromptTeachesWhatSaves(t *testing.T) {
 // TestBriefPromptNamesWhatIsThere: every name of a function or a server in the prompt of
 // many tools is one, and what is left out is counted.
 func TestBriefPromptNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
 	tools := manyTools(527, never)
 	for i := range tools { // of few owners
 		tools[i].Owner = services[i%12]
@@ -195,6 +199,7 @@ func TestBriefPromptNamesWhatIsThere(t *testing.T) {
 
 // TestEstimateTokens holds the estimate against a tokenizer.
 func TestEstimateTokens(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{10, 100} {
 		tools := manyTools(n, never)
 		var estimated int64

@@ -82,6 +82,7 @@ func dial(t *testing.T, url, token string) *client.Client {
 // TestAClientSaysWhatAHostSays compares each answer from afar with that of the
 // host itself.
 func TestAClientSaysWhatAHostSays(t *testing.T) {
+	t.Parallel()
 	h, c := start(t, host.Config{Tools: []catalog.Tool{{Name: "echo", Description: "Echoes.", Parameters: json.RawMessage(`{"type": "object"}`),
 		Invoke: func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) { return c.Input, nil }}}})
 	if err := c.Health(ctx); err != nil {
@@ -120,6 +121,7 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 
 // TestALargeInputFromAfar is fetched by its id.
 func TestALargeInputFromAfar(t *testing.T) {
+	t.Parallel()
 	_, c := start(t, host.Config{})
 	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.ask({q: "x".repeat(100000)})`, Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}}})
 	if err != nil || r.Status != host.StatusWaiting || r.PendingToolCalls[0].InputBytes != 100_008 {
@@ -131,6 +133,7 @@ func TestALargeInputFromAfar(t *testing.T) {
 }
 
 func TestRunsFromAfar(t *testing.T) {
+	t.Parallel()
 	_, c := start(t, host.Config{})
 	r, err := c.Exec(ctx, me, host.ExecInput{Code: `return await tools.ask({q: 1})`, Tools: []catalog.Tool{{Name: "ask", Description: "Asks."}}})
 	if err != nil || r.Status != host.StatusWaiting {
@@ -160,6 +163,7 @@ func TestRunsFromAfar(t *testing.T) {
 
 // TestRecordsFromAfar lists what is under way, and decides.
 func TestRecordsFromAfar(t *testing.T) {
+	t.Parallel()
 	ask := policy.Hook{Name: "careful", Tools: []string{"risky"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 		return policy.Verdict{Approval: &policy.ApprovalRequest{Timeout: time.Hour}}, nil
 	}}
@@ -223,6 +227,7 @@ func TestRecordsFromAfar(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	_, c := start(t, host.Config{})
 	var p *gateway.Problem
 	if _, err := c.Tool(ctx, me, "quoin:core:none"); !errors.As(err, &p) || p.Code != gateway.ProblemNotFound || client.Sent(err) {
@@ -239,6 +244,7 @@ func TestRefusals(t *testing.T) {
 
 // TestStrangeServers are not quoin, or die in the middle of an answer.
 func TestStrangeServers(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		handle http.HandlerFunc
 		part   string
@@ -267,6 +273,7 @@ func TestStrangeServers(t *testing.T) {
 }
 
 func TestServerURLs(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"", "127.0.0.1:8787", "localhost", "ftp://x", "http://", "http://x/?q", "http://x/#f", "http://user:pass@x", "http://%zz"} {
 		if c, err := client.New(bad, client.Options{}); err == nil {
 			c.Close()
@@ -279,6 +286,7 @@ func TestServerURLs(t *testing.T) {
 
 // TestAnswersFromAfar: questions and edited inputs travel as they do within a process.
 func TestAnswersFromAfar(t *testing.T) {
+	t.Parallel()
 	ask := policy.Hook{Name: "careful", Tools: []string{"order"}, Before: func(context.Context, *policy.Call) (policy.Verdict, error) {
 		return policy.Verdict{Approval: &policy.ApprovalRequest{}}, nil
 	}}

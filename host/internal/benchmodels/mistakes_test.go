@@ -52,6 +52,7 @@ func readMistakes(t testing.TB) (all []mistake) {
 // words that lead on, all new names of the second program must stand in it, and the
 // second program must succeed.
 func TestFirstMistakes(t *testing.T) {
+	t.Parallel()
 	mistakes := readMistakes(t)
 	if len(mistakes) < 40 {
 		t.Errorf("there are %d mistakes, want 40", len(mistakes))

@@ -54,6 +54,7 @@ func measureAll(t testing.TB) results {
 // TestModelsPage holds docs/models.md and its picture against the figures. With -update
 // it writes them.
 func TestModelsPage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("half a minute; TestSomeTasks replays a part")
 	}
@@ -268,6 +269,7 @@ func (p replay) line(i int) string {
 // TestSomeTasks replays the first tasks of each domain in all ways, which must leave the
 // same database.
 func TestSomeTasks(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.ActivationOn)
 	const some = 4
 	for _, d := range domains() {

@@ -43,6 +43,7 @@ func measurePrompts(t testing.TB, on, auto *host.Host) []prompt {
 // TestNeverWorseThanDirect: where there are few tools, auto costs no more than calling
 // them directly does, over all tasks.
 func TestNeverWorseThanDirect(t *testing.T) {
+	t.Parallel()
 	direct, auto := fewTools(t, newHost(t, host.ActivationAuto))
 	const most = 1.02
 	if ratio := float64(auto) / float64(direct); ratio > most {

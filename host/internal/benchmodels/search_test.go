@@ -92,6 +92,7 @@ func searchQuality(t testing.TB) (all, tuned, held quality) {
 // TestGoldenSet: the golden set is as large as it is said to be, and names tools
 // that exist.
 func TestGoldenSet(t *testing.T) {
+	t.Parallel()
 	names := map[string]bool{}
 	for _, tool := range services(t) {
 		if names[tool.Name] {
@@ -115,6 +116,7 @@ func TestGoldenSet(t *testing.T) {
 // TestSearchRecall: the search finds what is wanted, in other words than the tools
 // have, too.
 func TestSearchRecall(t *testing.T) {
+	t.Parallel()
 	const goal = 0.85
 	all, tuned, held := searchQuality(t)
 	t.Logf("recall@5 %.3f of %d queries: %.3f of %d that were looked at, %.3f of %d that were not", all.recall5, all.queries,

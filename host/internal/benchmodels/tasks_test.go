@@ -153,6 +153,7 @@ func domains() []domain { return []domain{airline(), retail(), banking()} }
 // TestTasks: domains have the size that the page says, and every call of every task
 // works.
 func TestTasks(t *testing.T) {
+	t.Parallel()
 	for _, d := range domains() {
 		mean, most := callsOf(d)
 		t.Logf("%s: %d tools, %d tasks, %.1f calls in the mean and %d at most, a database of %d KB",

@@ -18,6 +18,7 @@ import (
 // TestAnswersThatDoNotCount: what a browser brings back from another server, with another
 // state, or a second time, ends in a page that says so, and no token is asked for.
 func TestAnswersThatDoNotCount(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		change func(w *world, back url.Values)
@@ -62,6 +63,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 
 // TestAnOldLink does not work, and neither does one whose file is that of another.
 func TestAnOldLink(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t), t.TempDir()
 	c, _ := open(t, dir)
 	link := ask(t, c, w.server(), codemode.Session{})
@@ -97,6 +99,7 @@ func TestAnOldLink(t *testing.T) {
 // TestMetadataThatIsRefused: servers and authorization servers that would have a token, a
 // code or a request go where it must not.
 func TestMetadataThatIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		change func(*world, *Server)
@@ -136,6 +139,7 @@ func TestMetadataThatIsRefused(t *testing.T) {
 // TestRedirectsStayAtHome: metadata may move on its host, and nothing may leave it. Token
 // endpoints do not redirect at all, because the request has the code in it.
 func TestRedirectsStayAtHome(t *testing.T) {
+	t.Parallel()
 	taken := make(chan string, 10)
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { taken <- r.URL.Path }))
 	defer thief.Close()
@@ -175,6 +179,7 @@ func TestRedirectsStayAtHome(t *testing.T) {
 
 // TestWhatMayBeReached: the addresses, by what the operator has configured.
 func TestWhatMayBeReached(t *testing.T) {
+	t.Parallel()
 	public, err := url.Parse("https://mcp.example/mcp")
 	if err != nil {
 		t.Fatal(err)
@@ -212,6 +217,7 @@ func TestWhatMayBeReached(t *testing.T) {
 // TestNamesThatLeadInside: a name is looked at once it is resolved, so that a name of the
 // public that leads to loopback is not reached.
 func TestNamesThatLeadInside(t *testing.T) {
+	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	defer inside.Close()
 	c := &carrier{home: "mcp.example:443"}

@@ -27,6 +27,7 @@ func ask(t *testing.T, c *Client, s *Server, who codemode.Session) string {
 // TestACallIsMadeOnceSomeoneHasSignedIn: the link leads to a page without a secret, and
 // the files have none either.
 func TestACallIsMadeOnceSomeoneHasSignedIn(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t), t.TempDir()
 	c, _ := open(t, dir)
 	link := ask(t, c, w.server(), codemode.Session{})
@@ -64,6 +65,7 @@ func TestACallIsMadeOnceSomeoneHasSignedIn(t *testing.T) {
 
 // TestUsersHaveTokensOfTheirOwn: what one has agreed to does nothing for another.
 func TestUsersHaveTokensOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.server()
 	s.PerUser = true
@@ -83,6 +85,7 @@ func TestUsersHaveTokensOfTheirOwn(t *testing.T) {
 // TestSessionsWithAnIDAloneAreNotOneUser: an identity provider's tokens may name a session
 // and neither agent nor key.
 func TestSessionsWithAnIDAloneAreNotOneUser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.server()
 	s.PerUser = true
@@ -101,6 +104,7 @@ func TestSessionsWithAnIDAloneAreNotOneUser(t *testing.T) {
 // TestRefusalsOfARenewal: a server that has no time does not end a sign-in. One that
 // refuses does, whatever its status.
 func TestRefusalsOfARenewal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status int
 		code   string
@@ -134,6 +138,7 @@ func TestRefusalsOfARenewal(t *testing.T) {
 // TestATokenIsRenewedOnce: many calls, of two processes, with a refresh token that may be
 // used once.
 func TestATokenIsRenewedOnce(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t), t.TempDir()
 	w.life, w.rotate = time.Second, true // always about to end
 	c, _ := open(t, dir)
@@ -167,6 +172,7 @@ func TestATokenIsRenewedOnce(t *testing.T) {
 
 // TestMoreScopes: what was granted stays, and a server that is never content is given up.
 func TestMoreScopes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.challenge = `scope="read"`
 	w.meta["scopes_supported"] = []string{"offline_access"}
@@ -204,6 +210,7 @@ func scopeOf(t *testing.T, link string) string {
 // TestLogin has a browser come back to loopback. What else comes to that port changes
 // nothing.
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	w, dir := newWorld(t), t.TempDir()
 	c := inDir(t, dir)
 	var required *Required
@@ -242,6 +249,7 @@ func TestLogin(t *testing.T) {
 
 // TestClientsInTheOrderOfTheSpecification: configured, by document, registered, asked for.
 func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		change func(*world, *Server)
@@ -299,6 +307,7 @@ func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
 // TestAServerThatMoves: its new authorization server gets neither client nor token of the
 // old one.
 func TestAServerThatMoves(t *testing.T) {
+	t.Parallel()
 	w, next := newWorld(t), newWorld(t)
 	c, _ := open(t, t.TempDir())
 	browse(t, ask(t, c, w.server(), codemode.Session{}))

@@ -11,6 +11,7 @@ import (
 // TestASignInThatMoves is not used and not removed: what is removed here would arrive
 // there all the same.
 func TestASignInThatMoves(t *testing.T) {
+	t.Parallel()
 	docs, err := documents.OpenDir(t.TempDir(), documents.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
