@@ -19,6 +19,7 @@ import (
 // TestPostgresLargeRunsAreNotSent: of a run that is larger than any host writes, the
 // database sends the size alone, whichever row is too large.
 func TestPostgresLargeRunsAreNotSent(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, postgres.Bounded(slow, 10_000))
 	for name, alter := range map[string]string{
@@ -74,6 +75,7 @@ func TestPostgresLargeRunsAreNotSent(t *testing.T) {
 
 // TestPostgresListsAreBounded: what no host writes is left out.
 func TestPostgresListsAreBounded(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, postgres.Listing(postgres.Bounded(slow, 10_000), 3))
 	for run, session := range map[string]string{"fits": "s", "large": strings.Repeat("s", 20_000)} {
@@ -123,6 +125,7 @@ func TestPostgresListsAreBounded(t *testing.T) {
 
 // TestPostgresEffectsOfManyBytesAreWrittenAgain: a journal does not grow beyond what is read.
 func TestPostgresEffectsOfManyBytesAreWrittenAgain(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	j, err := d.OpenEffects(ctx, "run", &runstore.Effects{Created: time.Now(), Expires: time.Now().Add(time.Hour)})
@@ -151,6 +154,7 @@ func TestPostgresEffectsOfManyBytesAreWrittenAgain(t *testing.T) {
 // TestPostgresListsInPages: no statement reads more than a page, and all runs are listed
 // once.
 func TestPostgresListsInPages(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, trips := postgres.Counting(slow)
 	d := open(t, database(t), o)
@@ -188,6 +192,7 @@ func TestPostgresListsInPages(t *testing.T) {
 
 // TestDocumentsInPagesOnPostgres: all documents are listed once, however many pages they are.
 func TestDocumentsInPagesOnPostgres(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Options{})
 	for name, sql := range map[string]string{
@@ -219,6 +224,7 @@ func TestDocumentsInPagesOnPostgres(t *testing.T) {
 
 // TestPluginStorageInPagesOnPostgres: a storage of several pages is read whole.
 func TestPluginStorageInPagesOnPostgres(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Options{})
 	fail := func(err error) { t.Errorf("storage: %v", err) }

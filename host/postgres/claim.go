@@ -493,7 +493,7 @@ func (c *claim) Release() {
 		return
 	}
 	c.released = true
-	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.d.times.release)
 	defer cancel()
 	// A wake-up from before this claim has been answered by it.
 	var released int64
@@ -513,5 +513,3 @@ func (c *claim) Release() {
 	}
 	c.d.claims.free(c.id, err != nil || released == 0 && !c.gone)
 }
-
-const releaseTimeout = 2 * time.Second

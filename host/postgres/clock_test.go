@@ -8,6 +8,7 @@ import (
 // TestTimesOfAHostWhoseClockIsSet sets the clock of a host while it works: a time that it
 // has read before or after is the same moment of the database.
 func TestTimesOfAHostWhoseClockIsSet(t *testing.T) {
+	t.Parallel()
 	const hour = time.Hour
 	asked := time.Now()
 	for _, ahead := range []time.Duration{-3 * hour, -time.Minute, 0, time.Minute, 3 * hour} {
@@ -29,6 +30,7 @@ func TestTimesOfAHostWhoseClockIsSet(t *testing.T) {
 }
 
 func TestClocksThatAreNearAreTheSame(t *testing.T) {
+	t.Parallel()
 	var c databaseClock
 	asked := time.Now()
 	c.compare(asked, asked.Add(time.Millisecond), asked.Add(300*time.Millisecond).Round(0))
@@ -44,6 +46,7 @@ func TestClocksThatAreNearAreTheSame(t *testing.T) {
 // TestAnAnswerThatTookLongSaysNothingOfTheClock: it may have been on its way for all that
 // time, or not at all.
 func TestAnAnswerThatTookLongSaysNothingOfTheClock(t *testing.T) {
+	t.Parallel()
 	var c databaseClock
 	asked := time.Now()
 	c.compare(asked, asked.Add(3*time.Second), asked.Add(time.Hour))
@@ -55,6 +58,7 @@ func TestAnAnswerThatTookLongSaysNothingOfTheClock(t *testing.T) {
 // TestASlowDatabaseIsNotAskedForTheTimeByEachWrite: an answer that took long leaves the doubt,
 // which the next one may end.
 func TestASlowDatabaseIsNotAskedForTheTimeByEachWrite(t *testing.T) {
+	t.Parallel()
 	var c databaseClock
 	now := time.Now()
 	c.at.Store(&moment{here: now, wall: now.Add(-time.Hour).Round(0)}) // the machine has slept since

@@ -12,6 +12,7 @@ import (
 
 // TestPostgresConformance runs the tests of every store.
 func TestPostgresConformance(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	faults := map[runstore.Store]*postgres.Faults{}
 	runstoretest.Run(t, runstoretest.Driver{

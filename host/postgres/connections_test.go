@@ -33,6 +33,7 @@ func heard(t *testing.T, d *postgres.DB, hints <-chan string, what string) {
 // TestPostgresConnectionsOfAHost: under load it has as many as it may, with those for its lease and
 // for hints.
 func TestPostgresConnectionsOfAHost(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	for name, tc := range map[string]struct {
 		conns int32

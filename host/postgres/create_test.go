@@ -13,6 +13,7 @@ import (
 // TestPostgresALateCreateMakesNoDeletedRun: a host gives an attempt up and makes another,
 // the run ends, and the first attempt arrives.
 func TestPostgresALateCreateMakesNoDeletedRun(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, network := postgres.Slow(slow)
 	d := open(t, database(t), o)
@@ -38,6 +39,7 @@ func TestPostgresALateCreateMakesNoDeletedRun(t *testing.T) {
 // TestPostgresALateCreateThatHasFailed: the host has told its caller so, and has renewed
 // its lease since. Nothing comes of it later.
 func TestPostgresALateCreateThatHasFailed(t *testing.T) {
+	t.Parallel()
 	o, network := postgres.Slow(slow)
 	given := errors.New("given up")
 	d := open(t, database(t), postgres.Attempting(o, func(ctx context.Context, do func(context.Context) error) error {
@@ -62,6 +64,7 @@ func TestPostgresALateCreateThatHasFailed(t *testing.T) {
 // TestPostgresACreateThatTakesLong: the lease is renewed before the statement is there, and
 // waits for it in the end.
 func TestPostgresACreateThatTakesLong(t *testing.T) {
+	t.Parallel()
 	o, renewals := postgres.RenewedAtEachCreate(slow)
 	d := open(t, database(t), o)
 	create(t, d, record("before")).Release()
@@ -75,6 +78,7 @@ func TestPostgresACreateThatTakesLong(t *testing.T) {
 // TestPostgresACreateIsNotMadeAgainAfterItsLease: its run was created, another host has
 // taken it over and deleted it, and the answer to the first attempt was lost.
 func TestPostgresACreateIsNotMadeAgainAfterItsLease(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	b := open(t, url, slow)
 	var a *postgres.DB
@@ -108,6 +112,7 @@ func TestPostgresACreateIsNotMadeAgainAfterItsLease(t *testing.T) {
 // TestPostgresACreateThatWasRefusedIsMadeAgain: a server that takes no writes has created
 // nothing, so that the gap in the lease until another one does is no matter.
 func TestPostgresACreateThatWasRefusedIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	var d *postgres.DB
 	refused := false
 	o := postgres.Attempting(postgres.Options{Lease: slow.Lease, MaxConns: 1}, func(ctx context.Context, do func(context.Context) error) error {

@@ -14,6 +14,7 @@ import (
 // TestPostgresAlteredRows: who can write to the database can put an old state of a run
 // back, and no other.
 func TestPostgresAlteredRows(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, slow)
 	for name, tc := range map[string]struct {
@@ -68,6 +69,7 @@ func TestPostgresAlteredRows(t *testing.T) {
 
 // TestPostgresRefusals: a database that is not of this version, or of this key, is not used.
 func TestPostgresRefusals(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), emptyDatabase(t)
 	try := func(k *runstore.Key) error {
 		d, err := postgres.Open(ctx, url, postgres.Options{Key: k})
@@ -116,6 +118,7 @@ func TestPostgresRefusals(t *testing.T) {
 // TestPostgresTimesOfEffects: a host whose clock is wrong gets the times back that it gave,
 // and stores those of the database.
 func TestPostgresTimesOfEffects(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	create(t, d, record("before")).Release() // which starts the lease
@@ -151,6 +154,7 @@ func TestPostgresTimesOfEffects(t *testing.T) {
 
 // TestPostgresEffects: a journal of effects has one writer, survives it, and verifies.
 func TestPostgresEffects(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	now := time.Now().UTC()
@@ -222,6 +226,7 @@ func TestPostgresEffects(t *testing.T) {
 
 // TestPostgresMigrationsAtOnce: several hosts may migrate one database at the same time.
 func TestPostgresMigrationsAtOnce(t *testing.T) {
+	t.Parallel()
 	url := emptyDatabase(t)
 	var wg sync.WaitGroup
 	for range 4 {

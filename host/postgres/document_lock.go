@@ -12,16 +12,6 @@ import (
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
-const (
-	// lockLease is how long the lock of a host that has died stays. A connection would keep
-	// the lock of a host that is only stopped, so locks are leases.
-	lockLease = 10 * time.Second
-	// firstLockPause is the pause before a lock that is held is tried again; it doubles up to
-	// maxLockPause.
-	firstLockPause = 5 * time.Millisecond
-	maxLockPause   = 100 * time.Millisecond
-)
-
 // documentLock is a lock in the hands of this process. No other has the same holder.
 type documentLock struct{ name, holder string }
 
@@ -52,7 +42,7 @@ func (s *documentStore) Lock(ctx context.Context, name string) (held context.Con
 		return nil, nil, err
 	}
 	l := documentLock{name, rand.Text()}
-	for pause := firstLockPause; ; pause = min(2*pause, maxLockPause) {
+	for pause := s.db.times.firstLockPause; ; pause = min(2*pause, s.db.times.maxLockPause) {
 		taken, err := s.tryLock(ctx, l)
 		if taken {
 			return documents.WithLock(ctx, s.lockKey(), l), s.keepLock(l), nil
@@ -93,7 +83,7 @@ func (s *documentStore) renewLock(ctx context.Context, l documentLock) (held boo
 func (s *documentStore) changeLock(ctx context.Context, l documentLock, sql string) (held bool, err error) {
 	err = s.do(ctx, func(ctx context.Context) error {
 		var holder string
-		err := s.db.pool.QueryRow(ctx, sql, s.purpose, l.name, l.holder, lockLease).Scan(&holder)
+		err := s.db.pool.QueryRow(ctx, sql, s.purpose, l.name, l.holder, s.db.times.lockLease).Scan(&holder)
 		held = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -110,7 +100,7 @@ func (s *documentStore) keepLock(l documentLock) (unlock func()) {
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		every := time.NewTicker(lockLease / 3)
+		every := time.NewTicker(s.db.times.lockLease / 3)
 		defer every.Stop()
 		for held := true; held; {
 			select {
@@ -143,7 +133,7 @@ func (s *documentStore) renewed(ctx context.Context, l documentLock) bool {
 
 // unlock gives a lock back. One that cannot be given back ends with its lease.
 func (s *documentStore) unlock(l documentLock) {
-	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.db.times.release)
 	defer cancel()
 	if _, err := s.db.pool.Exec(ctx, `DELETE FROM quoin.document_locks WHERE purpose = $1 AND name = $2 AND holder = $3`, s.purpose, l.name, l.holder); err != nil {
 		s.db.log.Debug("a lock ends with its lease", "documents", s.purpose, "lock", l.name, "error", err)

@@ -10,9 +10,6 @@ import (
 
 const hintDocument = "document"
 
-// pollEvery is how often documents that are watched are looked at, whatever was heard.
-const pollEvery = time.Second
-
 // changed tells those who watch documents with an extension, on this host and on others.
 func (s *documentStore) changed(ext string) {
 	s.watchers.Tell(ext)
@@ -38,7 +35,7 @@ func (s *documentStore) Watch(ctx context.Context, ext string) <-chan struct{} {
 
 // listen passes on hints, and what hints have missed, until the database is closed.
 func (s *documentStore) listen(hints <-chan string) {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(s.db.times.poll)
 	defer tick.Stop()
 	for {
 		select {
@@ -62,7 +59,7 @@ func (s *documentStore) poll() {
 	polled := maps.Clone(s.polled)
 	s.mu.Unlock()
 	for _, ext := range slices.Sorted(maps.Keys(polled)) {
-		ctx, cancel := context.WithTimeout(s.db.ctx, statementTimeout)
+		ctx, cancel := context.WithTimeout(s.db.ctx, s.db.times.statement)
 		since := polled[ext]
 		if since == "" {
 			since = "0"

@@ -21,6 +21,7 @@ import (
 )
 
 func TestDocumentsOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	one, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
 	n := 0
@@ -33,6 +34,7 @@ func TestDocumentsOnPostgres(t *testing.T) {
 
 // TestAHintIsLostOnPostgres: a document that no hint tells of is found by the poll.
 func TestAHintIsLostOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	one, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
 	heard := one.Documents("tests", "", documents.DirOptions{}).Watch(t.Context(), ".done")
@@ -54,6 +56,7 @@ func TestAHintIsLostOnPostgres(t *testing.T) {
 
 // TestALockOfADeadHostOnPostgres is free once its lease is over.
 func TestALockOfADeadHostOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	dead, other := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
 	if _, _, err := dead.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a"); err != nil {
@@ -86,6 +89,7 @@ func endLock(t *testing.T, d *postgres.DB, lock string) {
 
 // TestPostgresASweepDeletesLocksOfDeadHosts, which no other host has wanted for a day.
 func TestPostgresASweepDeletesLocksOfDeadHosts(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	for name, ago := range map[string]string{"of a dead host": "25 hours", "newer": "23 hours"} {
@@ -103,6 +107,7 @@ func TestPostgresASweepDeletesLocksOfDeadHosts(t *testing.T) {
 // TestPostgresAClockThatIsAheadExpiresNothing: a host that thinks that it is tomorrow ends no
 // approvals and kept programs of the others, and a decision that is entered there counts.
 func TestPostgresAClockThatIsAheadExpiresNothing(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	now, tomorrow := time.Now(), time.Now().Add(24*time.Hour)
@@ -140,7 +145,7 @@ func TestPostgresAClockThatIsAheadExpiresNothing(t *testing.T) {
 func TestALostLockIsNotTakenAgainOnPostgres(t *testing.T) {
 	t.Parallel()
 	said := make(lines, 100)
-	d := open(t, database(t), postgres.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
+	d := open(t, database(t), postgres.RenewingLocks(postgres.Options{Logger: slog.New(slog.NewTextHandler(said, nil))}))
 	_, unlock, err := d.Documents("tests", "", documents.DirOptions{}).Lock(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +168,7 @@ func TestALostLockIsNotTakenAgainOnPostgres(t *testing.T) {
 // TestAWriteWaitsForATakeoverOnPostgres: who takes a lock over and who writes under it wait
 // for each other, so that nothing is written after the takeover.
 func TestAWriteWaitsForATakeoverOnPostgres(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, postgres.Options{})
 	s := d.Documents("tests", "", documents.DirOptions{})
@@ -210,6 +216,7 @@ func (l lines) Write(p []byte) (int, error) {
 // TestAlteredDocumentsOnPostgres: a row that was altered, moved or written by others is no
 // approval.
 func TestAlteredDocumentsOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	d := open(t, url, postgres.Options{})
 	s := d.Approvals()
@@ -247,6 +254,7 @@ func TestAlteredDocumentsOnPostgres(t *testing.T) {
 // TestSecretsOnPostgres: the database has no token in the clear, and no one can use the
 // sign-ins without the key.
 func TestSecretsOnPostgres(t *testing.T) {
+	t.Parallel()
 	d := open(t, database(t), postgres.Options{})
 	docs, err := d.SignInDocuments()
 	if err != nil {
@@ -270,6 +278,7 @@ func TestSecretsOnPostgres(t *testing.T) {
 // TestPluginStorageOnPostgres: hosts share a storage, nothing is lost among many, a log is
 // rewritten, and what was altered is refused.
 func TestPluginStorageOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	one, two := open(t, url, postgres.Options{}), open(t, url, postgres.Options{})
 	storage := func(d *postgres.DB) protocol.Storage {

@@ -26,6 +26,7 @@ func wantDueOf(t *testing.T, d *postgres.DB, limit int, want ...string) {
 
 // TestPostgresAnOrphanStaysDue: a host whose claim of it has counted and was given up frees it.
 func TestPostgresAnOrphanStaysDue(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, late := postgres.Delaying(slow)
 	d := open(t, database(t), o)
@@ -46,6 +47,7 @@ func TestPostgresAnOrphanStaysDue(t *testing.T) {
 // TestPostgresRunsOfAHostThatIsGoneAreDue: what a host had in its hands when its lease ended
 // is due at once; what it has released is due as it was.
 func TestPostgresRunsOfAHostThatIsGoneAreDue(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	rang := record("run_rang")
@@ -70,6 +72,7 @@ func TestPostgresRunsOfAHostThatIsGoneAreDue(t *testing.T) {
 // TestPostgresDueReadsLittle: a poll reads about as many runs as it returns, however many
 // are due, are at work, or were of hosts that are gone.
 func TestPostgresDueReadsLittle(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, slow)
 	create(t, d, record("run_held")) // which starts the lease
@@ -142,6 +145,7 @@ func (p plan) read(t *testing.T, table string) (rows int) {
 // TestPostgresARunThatIsNotDueYetHasNoLag: it is due because its host is gone, and its timer
 // has time.
 func TestPostgresARunThatIsNotDueYetHasNoLag(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	must(t, d.Exec(ctx, `INSERT INTO quoin.runs (id, epoch, owner, timer_due, ended, generation, expires, header, image, image_sum, seal)

@@ -443,7 +443,7 @@ func (o *effectJournal) Close() {
 // release lets others have the journal. If the database cannot be told, or had nothing to
 // release, it is told later, as for the claim of a run.
 func (o *effectJournal) release() {
-	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), o.d.times.release)
 	defer cancel()
 	tag, err := o.d.pool.Exec(ctx, `UPDATE quoin.effects SET owner = NULL WHERE run = $1 AND epoch = $2 AND owner = $3`, o.run, o.epoch, o.d.id)
 	o.d.claims.free(o.local, err != nil || tag.RowsAffected() == 0)

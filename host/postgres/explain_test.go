@@ -10,6 +10,7 @@ import (
 
 // TestPostgresFailuresSayWhatToDo: an operator need not know the codes of PostgreSQL.
 func TestPostgresFailuresSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := postgrestest.Start(t, postgrestest.Options{})
 	url := s.Database(t)

@@ -10,7 +10,29 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/internal/documents"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
+
+// Quick returns o with a tenth of what hosts wait between one attempt, or look, and the next.
+// Leases, and the patience with a database that other tests use too, are what they are.
+func Quick(o Options) Options {
+	if o.times != (times{}) {
+		return o
+	}
+	t := defaultTimes
+	o.times = hosttest.Tenth(t)
+	o.times.connect, o.times.statement, o.times.retryFor, o.times.release = t.connect, t.statement, t.retryFor, t.release
+	o.times.firstLook, o.times.closeTrajectory, o.times.waitRecorded = t.firstLook, t.closeTrajectory, t.waitRecorded
+	o.times.recount, o.times.lockLease = t.recount, t.lockLease
+	return o
+}
+
+// RenewingLocks returns o with locks that are renewed soon.
+func RenewingLocks(o Options) Options {
+	o = Quick(o)
+	o.times.lockLease /= 100
+	return o
+}
 
 // Trips counts what a host sends over its connections for statements.
 type Trips struct{ n atomic.Int64 }

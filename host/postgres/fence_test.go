@@ -27,6 +27,7 @@ var slow = postgres.Options{Lease: time.Hour}
 // TestPostgresAPausedHostWritesNothing: every write of a host whose run was taken over is
 // refused, and leaves nothing.
 func TestPostgresAPausedHostWritesNothing(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	for name, write := range map[string]func(runstore.Claim, *runstore.Record) error{
@@ -74,6 +75,7 @@ func TestPostgresAPausedHostWritesNothing(t *testing.T) {
 // TestPostgresOneOfManyClaims: of many hosts that claim a run at once one gets it, again
 // and again, and every claim has an epoch of its own.
 func TestPostgresOneOfManyClaims(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	hosts := make([]*postgres.DB, 4)
 	for i := range hosts {
@@ -108,6 +110,7 @@ func TestPostgresOneOfManyClaims(t *testing.T) {
 // TestPostgresWritesRaceATakeover: what a claim has written before it was taken over is
 // there for the next one, and nothing of it comes later.
 func TestPostgresWritesRaceATakeover(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	for round := range 20 {
@@ -148,8 +151,9 @@ func TestPostgresWritesRaceATakeover(t *testing.T) {
 
 // TestPostgresADeadHostIsTakenOver: a lease that is not renewed ends by itself.
 func TestPostgresADeadHostIsTakenOver(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
-	a, b := open(t, url, postgres.Options{Lease: 400 * time.Millisecond}), open(t, url, slow)
+	a, b := open(t, url, postgres.Options{Lease: 2 * time.Second}), open(t, url, slow)
 	create(t, a, record("run"))
 	if a.Lapsed() {
 		t.Error("a fresh lease has lapsed")
@@ -171,13 +175,10 @@ func TestPostgresADeadHostIsTakenOver(t *testing.T) {
 		t.Error("the lease of a closed host has not lapsed")
 	}
 	// a lives, and renews: its run is its own for longer than a lease.
-	deadline := time.NewTimer(time.Second)
+	var first time.Time
+	must(t, b.QueryRow(ctx, `SELECT lease_until FROM quoin.hosts WHERE id = $1`, a.Host()).Scan(&first))
 	for over := false; !over; {
-		select {
-		case <-deadline.C:
-			over = true
-		case <-time.After(100 * time.Millisecond):
-		}
+		must(t, b.QueryRow(ctx, `SELECT clock_timestamp() > $1 FROM pg_sleep(0.1)`, first).Scan(&over))
 		if _, err := b.Claim(ctx, "run"); !errors.Is(err, runstore.ErrClaimed) {
 			t.Fatalf("claim of a run of a live host: %v", err)
 		}
@@ -186,6 +187,7 @@ func TestPostgresADeadHostIsTakenOver(t *testing.T) {
 
 // TestPostgresTakeoversAreCounted: a claim counts as one if another host has owned the run.
 func TestPostgresTakeoversAreCounted(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	for _, step := range []struct {
@@ -215,6 +217,7 @@ func TestPostgresTakeoversAreCounted(t *testing.T) {
 // TestPostgresALostReleaseIsMadeUp: a run that the database says is this host's, though
 // no claim has it, is free for this host.
 func TestPostgresALostReleaseIsMadeUp(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	create(t, a, record("run")).Release()
@@ -237,6 +240,7 @@ func TestPostgresALostReleaseIsMadeUp(t *testing.T) {
 
 // TestPostgresOneRoundTrip: what is written once a turn takes one statement.
 func TestPostgresOneRoundTrip(t *testing.T) {
+	t.Parallel()
 	ctx, url := context.Background(), database(t)
 	o, trips := postgres.Counting(postgres.Options{Lease: time.Hour, MaxConns: 1})
 	d := open(t, url, o)
@@ -287,6 +291,7 @@ func TestPostgresOneRoundTrip(t *testing.T) {
 // TestPostgresALapsedLeaseIsRenewed: after a gap in its lease a host holds a run again once
 // the database says that no other host has taken it.
 func TestPostgresALapsedLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	leased := func(c runstore.Claim) runstore.Leased { return c.(runstore.Leased) }
@@ -320,6 +325,7 @@ func TestPostgresALapsedLeaseIsRenewed(t *testing.T) {
 // database and the claim, and its lease is renewed before it looks. It does not hold the run
 // that another has taken meanwhile.
 func TestPostgresAClaimIsAsOldAsItsStatement(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	b := open(t, url, slow)
 	var taken runstore.Claim

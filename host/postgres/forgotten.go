@@ -56,7 +56,7 @@ func (c *claims) forget(owned []string) {
 // the database has lost; so it does after a gap of the lease. It does not keep the next renewal of
 // the lease waiting for a run that is locked.
 func (d *DB) releaseForgotten(ctx context.Context, look bool) {
-	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, d.options.Lease/3))
+	ctx, cancel := context.WithTimeout(ctx, min(d.times.release, d.options.Lease/3))
 	defer cancel()
 	if gaps := d.lease.gaps.Load(); look || gaps != d.lease.mended.Load() {
 		err := d.reserveAgain(ctx)

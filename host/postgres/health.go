@@ -17,9 +17,6 @@ var _ runstore.Monitored = (*DB)(nil)
 // slowShare is the part of a lease for which a renewal may take until the database is slow.
 const slowShare = 10
 
-// firstLook bounds how long the first call of Health waits.
-const firstLook = time.Second
-
 // health is what the renewals of the lease tell of the database.
 type health struct {
 	look      sync.Once
@@ -67,7 +64,7 @@ func (d *DB) Health(ctx context.Context) runstore.Health {
 		return runstore.Health{State: runstore.HealthGone}
 	}
 	h.look.Do(func() { d.keepLeaseOnce(true) })
-	ctx, cancel := context.WithTimeout(ctx, firstLook)
+	ctx, cancel := context.WithTimeout(ctx, d.times.firstLook)
 	defer cancel()
 	select {
 	case <-h.looked:

@@ -12,6 +12,7 @@ import (
 // TestHealthOfOneFailure: a database is gone when it has failed twice, or hangs for longer
 // than the lease. A host that stood still, or met a closed connection, does not say so.
 func TestHealthOfOneFailure(t *testing.T) {
+	t.Parallel()
 	d := &DB{options: Options{Lease: 5 * time.Second}}
 	d.health.looked = make(chan struct{})
 	renew := func(err error) func() {

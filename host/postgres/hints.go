@@ -56,7 +56,7 @@ func (d *DB) sendHints() {
 				more = false
 			}
 		}
-		ctx, cancel := context.WithTimeout(d.ctx, releaseTimeout)
+		ctx, cancel := context.WithTimeout(d.ctx, d.times.release)
 		if _, err := d.own.Exec(ctx, `SELECT pg_notify($1, what) FROM (SELECT DISTINCT unnest($2::text[]) AS what) hints`, channel, batch); err != nil {
 			d.log.Debug("hints were not sent", "hints", len(batch), "error", err)
 		}
@@ -109,15 +109,15 @@ func (h *hints) deliver(payload string) {
 
 // listen takes hints until Close, over one connection that is made again when it ends.
 func (d *DB) listen() {
-	for pause := 50 * time.Millisecond; d.ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+	for pause := d.times.listen; d.ctx.Err() == nil; pause = min(2*pause, d.times.maxListen) {
 		start := time.Now()
 		err := d.listenOnce()
 		if d.ctx.Err() != nil {
 			return
 		}
 		d.log.Debug("hints of other hosts are not heard", "error", err)
-		if time.Since(start) > time.Minute {
-			pause = 50 * time.Millisecond
+		if time.Since(start) > d.times.longListen {
+			pause = d.times.listen
 		}
 		select {
 		case <-d.ctx.Done():
@@ -127,14 +127,14 @@ func (d *DB) listen() {
 }
 
 func (d *DB) listenOnce() error {
-	ctx, cancel := context.WithTimeout(d.ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(d.ctx, d.times.connect)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, d.hints.config)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), d.times.closeListen)
 		defer cancel()
 		_ = conn.Close(ctx) // it is only listened to
 	}()

@@ -131,14 +131,10 @@ func (d *DB) leaseAfter(ctx context.Context, last time.Time) (time.Time, error) 
 	return *d.lease.newest.Load(), nil
 }
 
-// retryRenewal is when a renewal is made again that has failed, and twice that when it fails
-// again: the connection may have been one that was closed.
-const retryRenewal = 100 * time.Millisecond
-
 // keepLease renews the lease until Close, at once if now is set, and frees what this host owns unawares.
 func (d *DB) keepLease(now bool) {
 	lost := false
-	every, pause := d.options.Lease/3, retryRenewal
+	every, pause := d.options.Lease/3, d.times.retryRenewal
 	next, renewed := time.NewTimer(every), 0
 	defer next.Stop()
 	if now {
@@ -165,7 +161,7 @@ func (d *DB) keepLease(now bool) {
 			pause = min(2*pause, every)
 			continue
 		}
-		pause = retryRenewal
+		pause = d.times.retryRenewal
 		next.Reset(every - time.Since(start))
 		renewed++
 		d.releaseForgotten(d.ctx, renewed%lookEvery == 0)

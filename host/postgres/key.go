@@ -33,7 +33,7 @@ func (d *DB) keyID() string { return fmt.Sprintf("%x", d.options.Key.Sum("finger
 // HasKey reports whether a key was chosen for the database, so that a host must not make
 // one of its own.
 func HasKey(ctx context.Context, url string) (_ bool, err error) {
-	cfg, err := parse(url)
+	cfg, err := parse(url, defaultTimes)
 	if err != nil {
 		return false, err
 	}

@@ -15,10 +15,8 @@ type knownRuns struct {
 	until   time.Time // when it is counted again
 }
 
-const (
-	exactMaximum = 10_000           // a maximum that counts exactly: so many rows are counted fast
-	recount      = 10 * time.Second // how long a count is good for, far from the maximum
-)
+// exactMaximum is a maximum that counts exactly: so many rows are counted fast.
+const exactMaximum = 10_000
 
 // maximum is how many suspended runs a new one must find less of: max, or 0 for no
 // count at all while there is room for a tenth more than there were.
@@ -27,7 +25,7 @@ func (d *DB) maximum(ctx context.Context, max int) (int, error) {
 		return max, nil
 	}
 	k := &d.known
-	if k.isDue() {
+	if k.isDue(d.times.recount) {
 		if err := d.countRuns(ctx); err != nil {
 			return 0, err
 		}
@@ -42,7 +40,7 @@ func (d *DB) maximum(ctx context.Context, max int) (int, error) {
 
 // isDue reports whether the caller is to count. Others go on with the count before meanwhile:
 // they do not wait for a database that is away longer than for their own statements.
-func (k *knownRuns) isDue() bool {
+func (k *knownRuns) isDue(recount time.Duration) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !time.Now().After(k.until) {

@@ -11,6 +11,7 @@ import (
 // TestPostgresCountsManyRunsNowAndThen refuses a run beyond a large maximum, and does not
 // count for each new run far from it.
 func TestPostgresCountsManyRunsNowAndThen(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	options, trips := postgres.Counting(postgres.Options{})
 	d := open(t, url, options)

@@ -23,6 +23,7 @@ import (
 // or by telling its caller that it has failed. What the host has written since stays when
 // the statement arrives after all.
 func TestPostgresALateStatementChangesNothing(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, late := postgres.Delaying(slow)
 	d := open(t, url, o)
@@ -82,6 +83,7 @@ func TestPostgresALateStatementChangesNothing(t *testing.T) {
 // TestPostgresAnswersAreMadeAgain: answers whose commit stands, though the host was not
 // told, are in the journal once. Those that arrive late are before the next ones.
 func TestPostgresAnswersAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, late := postgres.Delaying(slow)
 	d := open(t, url, o)
@@ -101,6 +103,7 @@ func TestPostgresAnswersAreMadeAgain(t *testing.T) {
 // TestPostgresALateClaimIsReleased: a claim that counts although its host has another one
 // ends that one. The run is free for others once it is released.
 func TestPostgresALateClaimIsReleased(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, late := postgres.Delaying(postgres.Options{Lease: 400 * time.Millisecond})
 	a, b := open(t, url, o), open(t, url, slow)
@@ -119,6 +122,7 @@ func TestPostgresALateClaimIsReleased(t *testing.T) {
 // TestPostgresAClaimThatCountsAfterItsRelease: the host has told its caller that the claim
 // has failed, and has found nothing to release, when the claim arrives.
 func TestPostgresAClaimThatCountsAfterItsRelease(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, late := postgres.Delaying(postgres.Options{Lease: 400 * time.Millisecond})
 	a, b := open(t, url, o), open(t, url, slow)
@@ -182,6 +186,7 @@ func claimed(t *testing.T, claim func() (release func(), err error)) (release fu
 // TestPostgresAResultWhoseClaimCameLateIsFreed: a sweep finds that this host owns it unawares, or
 // no sweep would take it while the host lives.
 func TestPostgresAResultWhoseClaimCameLateIsFreed(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, late := postgres.Delaying(slow)
 	d := open(t, database(t), o)
@@ -209,6 +214,7 @@ func TestPostgresAResultWhoseClaimCameLateIsFreed(t *testing.T) {
 // TestPostgresALateReleaseEndsNoNewerClaim: a host frees runs that it may own unawares, gives
 // that up, and claims one of them.
 func TestPostgresALateReleaseEndsNoNewerClaim(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	for nth := range 2 { // of the statements that free runs
 		id := fmt.Sprintf("run_%d", nth)
@@ -258,6 +264,7 @@ func waitsForALock(t *testing.T, conn *pgx.Conn) {
 // TestPostgresAnswersThatCommitDuringACheckpoint: the host has given them up, and their
 // statement goes on at the server while the next record waits for its row.
 func TestPostgresAnswersThatCommitDuringACheckpoint(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, slow)
 	for name, write := range map[string]func(runstore.Claim, *runstore.Record) error{
@@ -298,6 +305,7 @@ func TestPostgresAnswersThatCommitDuringACheckpoint(t *testing.T) {
 // TestPostgresAClaimThatHasWaitedTakesNoLiveRun: the claim of another host takes longer to
 // commit than its lease had left, which is renewed meanwhile.
 func TestPostgresAClaimThatHasWaitedTakesNoLiveRun(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, postgres.Options{Lease: time.Second}), open(t, url, slow)
 	create(t, a, record("run")).Release()
@@ -326,6 +334,7 @@ func TestPostgresAClaimThatHasWaitedTakesNoLiveRun(t *testing.T) {
 
 // TestPostgresARemovalWhoseAnswerIsLost: what is made again finds nothing to remove.
 func TestPostgresARemovalWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, late := postgres.Delaying(slow)
 	s := open(t, database(t), o).Documents("purpose", "", documents.DirOptions{})
@@ -340,6 +349,7 @@ func TestPostgresARemovalWhoseAnswerIsLost(t *testing.T) {
 // TestPostgresALockWhoseAnswerIsLost: a lock that its host could not take, as far as it
 // knows, is free for others at once.
 func TestPostgresALockWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, late := postgres.Delaying(slow)
 	d := open(t, database(t), o)
@@ -358,6 +368,7 @@ func TestPostgresALockWhoseAnswerIsLost(t *testing.T) {
 // journal was written again, and rows are lost by a crash of the database that had answered
 // before they were on its disk. The journal has what its writer has put.
 func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, late := postgres.Delaying(slow)
 	d := open(t, url, o)
@@ -428,6 +439,7 @@ func TestPostgresEffectsOutlastWhatTheDatabaseLoses(t *testing.T) {
 // TestPostgresAnswersOutlastWhatTheDatabaseLoses: a crash of the database has lost rows of
 // the journal that it had answered for. The next answer is not put without those before it.
 func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	for name, lost := range map[string]string{
@@ -454,6 +466,7 @@ func TestPostgresAnswersOutlastWhatTheDatabaseLoses(t *testing.T) {
 // of a run. The host that holds the run writes the next one, and does not take the run for
 // one that has ended.
 func TestPostgresACheckpointOutlastsWhatTheDatabaseLoses(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	r := record("run_" + rand.Text())
@@ -475,6 +488,7 @@ func TestPostgresACheckpointOutlastsWhatTheDatabaseLoses(t *testing.T) {
 // lacks the newest entries, hosts go on with what there is, also if others have given the
 // numbers of lost entries again.
 func TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	storage := func(id string) protocol.Storage {

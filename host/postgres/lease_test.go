@@ -45,6 +45,7 @@ func lockTable(t *testing.T, url, table string) (waited, unlock func()) {
 // TestPostgresASweepThatOutlastsALease: a statement sees the leases of its start. What is renewed
 // while it waits belongs to a living host.
 func TestPostgresASweepThatOutlastsALease(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, slow)
 	other, err := pgx.Connect(ctx, url)
@@ -79,6 +80,7 @@ func TestPostgresASweepThatOutlastsALease(t *testing.T) {
 
 // TestPostgresALeaseThatIsWaitedFor keeps no caller longer than the caller wants to wait.
 func TestPostgresALeaseThatIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	for name, call := range map[string]struct {
 		started bool
@@ -121,6 +123,7 @@ func TestPostgresALeaseThatIsWaitedFor(t *testing.T) {
 // TestPostgresALockedRunEndsNoLease: while a run that is to be released cannot be, the lease
 // is renewed.
 func TestPostgresALockedRunEndsNoLease(t *testing.T) {
+	t.Parallel()
 	ctx, plain := t.Context(), database(t)
 	parsed, err := url.Parse(plain)
 	if err != nil {
@@ -129,7 +132,7 @@ func TestPostgresALockedRunEndsNoLease(t *testing.T) {
 	query := parsed.Query()
 	query.Set("statement_timeout", "0")
 	parsed.RawQuery = query.Encode()
-	o, faults := postgres.Faulty(postgres.Options{Lease: 3 * time.Second})
+	o, faults := postgres.Faulty(postgres.Options{Lease: 300 * time.Millisecond})
 	d := open(t, parsed.String(), o)
 	create(t, d, record("other")).Release() // which starts the lease
 	end := faults.Set(1, postgres.ErrInjected)

@@ -45,7 +45,7 @@ const makeSchema = `
 // processes, and answers ErrNewer for a database that a newer version has migrated. It
 // returns the version of the tables before and after.
 func Migrate(ctx context.Context, url string) (from, to int64, err error) {
-	cfg, err := parse(url)
+	cfg, err := parse(url, defaultTimes)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -58,7 +58,7 @@ func Migrate(ctx context.Context, url string) (from, to int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	one, err := lock.NewPostgresSessionLocker()
+	one, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return 0, 0, err
 	}

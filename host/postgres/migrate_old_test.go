@@ -22,6 +22,7 @@ const newerTables = `
 // the database goes on with runs of before and of after, by statements that it has prepared
 // before. An old host that starts is refused.
 func TestPostgresOldHostGoesOnWithNewerTables(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	d := open(t, url, postgres.Options{})
 	goesOn(t, d, "ended", create(t, d, record("ended")))

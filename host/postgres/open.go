@@ -24,11 +24,6 @@ const (
 	DefaultMaxConns = 8
 )
 
-const (
-	connectTimeout   = 5 * time.Second
-	statementTimeout = 10 * time.Second
-)
-
 // Options say how a host uses a database.
 type Options struct {
 	// Key seals what is stored. It is required, and the same on all hosts.
@@ -44,6 +39,7 @@ type Options struct {
 	Logger   *slog.Logger // nil: slog.Default()
 
 	// These are for tests.
+	times      times // zero means defaultTimes
 	tracer     pgx.QueryTracer
 	dial       pgconn.DialFunc
 	fault      func(ctx context.Context, do func(context.Context) error) error // makes one attempt
@@ -59,6 +55,7 @@ var errClosed = errors.New("the database was closed")
 // DB is what a host has of the database. It is safe for concurrent use.
 type DB struct {
 	options Options
+	times   times
 	log     *slog.Logger
 	id      string // of this host: of this DB alone, and never the same twice
 	// identity is that of the database, see Identity.
@@ -95,7 +92,8 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	cfg, err := parse(url)
+	o.times = cmp.Or(o.times, defaultTimes)
+	cfg, err := parse(url, o.times)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +102,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if o.dial != nil {
 		cfg.ConnConfig.DialFunc = o.dial
 	}
-	d := &DB{options: o, log: o.Logger, id: "host_" + rand.Text()}
+	d := &DB{options: o, times: o.times, log: o.Logger, id: "host_" + rand.Text()}
 	d.claims.held, d.claims.forgotten = make(map[string]uint64), make(map[string]struct{})
 	d.health.looked = make(chan struct{})
 	d.lease.turn = newTurn()
@@ -138,19 +136,19 @@ func (d *DB) check(ctx context.Context) error {
 }
 
 // parse reads a URL. Errors have no password in them.
-func parse(url string) (*pgxpool.Config, error) {
+func parse(url string, t times) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 {
-		cfg.ConnConfig.ConnectTimeout = connectTimeout
+		cfg.ConnConfig.ConnectTimeout = t.connect
 	}
 	given := cfg.ConnConfig.RuntimeParams
 	for name, value := range map[string]string{
 		"application_name":                    "quoin",
-		"statement_timeout":                   fmt.Sprint(statementTimeout.Milliseconds()),
-		"idle_in_transaction_session_timeout": fmt.Sprint(statementTimeout.Milliseconds()),
+		"statement_timeout":                   fmt.Sprint(t.statement.Milliseconds()),
+		"idle_in_transaction_session_timeout": fmt.Sprint(t.statement.Milliseconds()),
 	} {
 		if _, set := given[name]; !set {
 			given[name] = value
@@ -167,7 +165,7 @@ func parse(url string) (*pgxpool.Config, error) {
 func (d *DB) Close() error {
 	d.close()
 	d.done.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), d.times.connect)
 	defer cancel()
 	err := d.endLease(ctx)
 	d.pool.Close()

@@ -10,6 +10,7 @@ import (
 
 // TestPasses: what a failure is tells its kind, not what it says.
 func TestPasses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		want bool

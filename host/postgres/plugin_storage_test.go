@@ -49,6 +49,7 @@ func (m *meddler) next(n int, attempt func(do func() error) error) {
 // TestPostgresAPluginWriteWhoseAnswerIsLost counts once, and says so, also if other hosts write
 // before it is made again.
 func TestPostgresAPluginWriteWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, m := meddling(slow)
 	d, b := open(t, url, o), open(t, url, slow)
@@ -144,6 +145,7 @@ func storageCode(err error) string {
 // TestPostgresAPluginWriteThatStillWaits at the server, when it is made again: the second attempt
 // waits for the first, and knows it.
 func TestPostgresAPluginWriteThatStillWaits(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, m := meddling(slow)
 	d := open(t, url, o)
@@ -179,6 +181,7 @@ func TestPostgresAPluginWriteThatStillWaits(t *testing.T) {
 
 // TestPostgresASwapWhoseAnswerIsLost has taken place, whatever the plugin has written since.
 func TestPostgresASwapWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, m := meddling(slow)
 	fail := func(err error) { t.Errorf("storage: %v", err) }
@@ -204,6 +207,7 @@ func TestPostgresASwapWhoseAnswerIsLost(t *testing.T) {
 // TestPostgresPluginStorageWithoutItsEntries is damaged: no write waits for entries that will
 // not come.
 func TestPostgresPluginStorageWithoutItsEntries(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	for left := range 3 {
@@ -238,6 +242,7 @@ func TestPostgresPluginStorageWithoutItsEntries(t *testing.T) {
 // TestPostgresPluginStorageThatIsLostWhileItIsRead: what a host has read of it before does
 // not count.
 func TestPostgresPluginStorageThatIsLostWhileItIsRead(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	o, m := meddling(slow)
 	d, other := open(t, url, o), open(t, url, slow)

@@ -41,7 +41,7 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	return sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), d.times.release)
 		defer cancel()
 		unreserve := func(ctx context.Context) error {
 			_, err := d.pool.Exec(ctx, `DELETE FROM quoin.reserved WHERE run = $1 AND owner = $2`, id, d.id)

@@ -20,6 +20,7 @@ func reserved(t *testing.T, d *postgres.DB) (runs []string) {
 
 // TestPostgresReservationsOutlastAGap of the lease, in which another host has swept them away.
 func TestPostgresReservationsOutlastAGap(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	release, err := a.Reserve(ctx, "kept")
@@ -50,6 +51,7 @@ func TestPostgresReservationsOutlastAGap(t *testing.T) {
 
 // TestPostgresAReservationThatIsNotReleased is released later, so that others can have the run.
 func TestPostgresAReservationThatIsNotReleased(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	fails, made := false, true
 	o := postgres.Attempting(slow, func(ctx context.Context, do func(context.Context) error) error {

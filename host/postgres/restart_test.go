@@ -13,6 +13,7 @@ import (
 // TestPostgresRestarts: a database that crashes and comes back costs no run, no claim and
 // no hint for longer than it is away.
 func TestPostgresRestarts(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	s := postgrestest.Start(t, postgrestest.Options{})
 	url := s.Database(t)
@@ -47,6 +48,7 @@ func TestPostgresRestarts(t *testing.T) {
 
 // TestPostgresHints: a run that is woken on one host is due, and another host hears of it.
 func TestPostgresHints(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, slow), open(t, url, slow)
 	c := create(t, a, record("run"))

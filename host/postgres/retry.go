@@ -28,9 +28,6 @@ const (
 	uniqueViolation      = "23505"
 )
 
-// retryFor bounds how long a statement is tried again while the database is away.
-const retryFor = 8 * time.Second
-
 // poolSize is the setting of a URL or connection string for the size of the pool.
 var poolSize = regexp.MustCompile(`\bpool_max_conns\s*=`)
 
@@ -46,9 +43,9 @@ func newPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 // fails over, or has closed the connection. What do does may have happened although it
 // has failed, so it must be harmless twice.
 func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
-	end := time.Now().Add(retryFor)
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		bounded, cancel := context.WithTimeout(ctx, statementTimeout)
+	end := time.Now().Add(d.times.retryFor)
+	for pause := d.times.firstRetry; ; pause = min(2*pause, d.times.lastRetry) {
+		bounded, cancel := context.WithTimeout(ctx, d.times.statement)
 		err := d.attempt(bounded, do)
 		silent := bounded.Err() != nil || timedOut(err)
 		cancel()

@@ -24,6 +24,7 @@ func with(t *testing.T, database, name, value string) string {
 // TestPostgresATimeLimitWithinAStatement is over while its caller still waits: the database is
 // unavailable.
 func TestPostgresATimeLimitWithinAStatement(t *testing.T) {
+	t.Parallel()
 	ctx, plain := t.Context(), database(t)
 	for name, tc := range map[string]struct {
 		url, locked string

@@ -31,11 +31,10 @@ func emptyDatabase(t testing.TB) string { return postgrestest.Database(t) }
 // database returns an empty database with its tables.
 func database(t testing.TB) string {
 	t.Helper()
-	url := postgrestest.Database(t)
-	if _, _, err := postgres.Migrate(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
-	return url
+	return postgrestest.Filled(t, func(url string) error {
+		_, _, err := postgres.Migrate(t.Context(), url)
+		return err
+	})
 }
 
 // open connects one more host.
@@ -44,7 +43,7 @@ func open(t testing.TB, url string, o postgres.Options) *postgres.DB {
 	if o.Key == nil {
 		o.Key = key(t, "the key")
 	}
-	d, err := postgres.Open(t.Context(), url, o)
+	d, err := postgres.Open(t.Context(), url, postgres.Quick(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +96,7 @@ func holds(t *testing.T, d *postgres.DB, want *runstore.Record) {
 // TestPostgresRunOfTwoHosts: a run goes from one host to another with everything that
 // the first has written, and the first writes no more.
 func TestPostgresRunOfTwoHosts(t *testing.T) {
+	t.Parallel()
 	ctx, url := t.Context(), database(t)
 	a, b := open(t, url, postgres.Options{Address: "a:1"}), open(t, url, postgres.Options{Address: "b:1"})
 	r := record("run")
@@ -167,6 +167,7 @@ func TestPostgresRunOfTwoHosts(t *testing.T) {
 // TestPostgresResultsMakeRoom: the results that expire first go when there are too many,
 // but none that a host has yet to deliver.
 func TestPostgresResultsMakeRoom(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Keeping(slow, 1))
 	var claims []runstore.Claim

@@ -30,6 +30,7 @@ func paid(t testing.TB, s policy.Approvals) *policy.Approval {
 // TestPinsOnPostgres: a host that starts later knows what another has pinned, and what is
 // accepted with one is there on the other.
 func TestPinsOnPostgres(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	var changed atomic.Bool
 	connect := func() *mcp.Servers {

@@ -11,6 +11,7 @@ import (
 // TestPostgresTimesAfterASleep: what a host writes before it has renewed its lease expires
 // when it should, although its monotonic clock has missed the night.
 func TestPostgresTimesAfterASleep(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	create(t, d, record("before")).Release()

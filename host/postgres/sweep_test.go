@@ -57,6 +57,7 @@ var swept = map[string]int{"suspended": 1, "results": 1, "gone": 0, "journal": 1
 
 // TestPostgresSweepsInBatches: no statement deletes more than it may, and all that is over is gone.
 func TestPostgresSweepsInBatches(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Sweeping(slow, 2))
 	const rows = 7
@@ -93,6 +94,7 @@ func countDeletions(t *testing.T, d *postgres.DB, tables ...string) func() (larg
 // TestPostgresSweepsSoManyBytes: no statement deletes many large runs at once, and each deletes
 // one at least.
 func TestPostgresSweepsSoManyBytes(t *testing.T) {
+	t.Parallel()
 	for bytes, want := range map[int64]int{15: 2, 5: 1} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
 			d := open(t, database(t), postgres.SweepingBytes(slow, bytes))
@@ -111,6 +113,7 @@ func TestPostgresSweepsSoManyBytes(t *testing.T) {
 
 // TestPostgresResultsMakeRoomInBatches: however many are too many.
 func TestPostgresResultsMakeRoomInBatches(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Sweeping(postgres.Keeping(slow, 2), 2))
 	must(t, d.Exec(ctx, `
@@ -127,6 +130,7 @@ func TestPostgresResultsMakeRoomInBatches(t *testing.T) {
 
 // TestPostgresASweepOutlastsAFailure: each step is made, whichever other has failed.
 func TestPostgresASweepOutlastsAFailure(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	o, faults := postgres.Faulty(slow)
 	d := open(t, database(t), o)
@@ -165,6 +169,7 @@ func TestPostgresASweepOutlastsAFailure(t *testing.T) {
 
 // TestPostgresTrajectoriesAreSweptInBatches: the oldest go first.
 func TestPostgresTrajectoriesAreSweptInBatches(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	d := open(t, database(t), postgres.Sweeping(slow, 2))
 	s := d.Trajectory(trajectory.DirOptions{MaxRuns: 3, MaxAge: time.Hour})

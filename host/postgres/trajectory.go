@@ -19,14 +19,8 @@ const (
 	maxQueued = 16 << 20
 	// maxBatch is the size from which a batch takes no more events, in bytes.
 	maxBatch = 1 << 20
-	// linger is how long a batch waits for more events, unless a run suspends or ends.
-	linger = 50 * time.Millisecond
-	// closeTrajectory bounds how long Close waits for the database.
-	closeTrajectory = 5 * time.Second
 	// maxRecordedRuns bounds the runs that a host remembers. Sizes are learned again.
 	maxRecordedRuns = 10_000
-	// sweepTrajectories is how often a host looks for trajectories that are over.
-	sweepTrajectories = 10 * time.Minute
 )
 
 var _ trajectory.Sink = (*Trajectory)(nil)
@@ -101,7 +95,7 @@ func (t *Trajectory) Close() error {
 	signal(t.wake)
 	select {
 	case <-t.done:
-	case <-time.After(closeTrajectory):
+	case <-time.After(t.db.times.closeTrajectory):
 	}
 	t.cancel()
 	<-t.done
@@ -213,7 +207,7 @@ func (t *Trajectory) appendAll() {
 		}
 		select {
 		case <-t.now:
-		case <-time.After(linger):
+		case <-time.After(t.db.times.linger):
 		case <-t.ctx.Done():
 		}
 		for batch := t.take(); len(batch) > 0; batch = t.take() {
@@ -274,7 +268,7 @@ func (t *Trajectory) take() []queuedEvent {
 }
 
 func (t *Trajectory) maybeSweep() {
-	if time.Since(t.swept) < sweepTrajectories {
+	if time.Since(t.swept) < t.db.times.sweepTrajectories {
 		return
 	}
 	more, err := t.sweepBatch(t.ctx)

@@ -20,8 +20,6 @@ const (
 	maxTrajectory = 64 << 20
 	// maxListed bounds the runs that List returns.
 	maxListed = 100
-	// waitRecorded bounds how long a reader waits for events that were recorded before.
-	waitRecorded = 2 * time.Second
 )
 
 // eventRow is a row of quoin.trajectory_events. Lines is nil if it is too long.
@@ -118,7 +116,7 @@ func (t *Trajectory) List(s codemode.Session) ([]trajectory.Summary, error) {
 // waitRecorded waits until the events that this host has recorded are in the database. A
 // reader sees what was recorded before it asked, unless the database is slow.
 func (t *Trajectory) waitRecorded() {
-	deadline := time.After(waitRecorded)
+	deadline := time.After(t.db.times.waitRecorded)
 	t.mu.Lock()
 	want := t.recorded
 	t.mu.Unlock()

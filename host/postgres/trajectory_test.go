@@ -67,6 +67,7 @@ func find(t *testing.T, s *postgres.Trajectory, run string) *trajectory.Run {
 // TestPostgresTrajectoryOfTwoHosts: what two hosts have recorded of one run is one
 // trajectory, on both, whatever their clocks say.
 func TestPostgresTrajectoryOfTwoHosts(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	a, b := trajectories(t, open(t, url, postgres.Options{}), trajectory.DirOptions{}), trajectories(t, open(t, url, postgres.Options{}), trajectory.DirOptions{})
 	first := []trajectory.Event{event(trajectory.RunStarted, "run_1", ""), event(trajectory.CallStarted, "run_1", "c1"), event(trajectory.RunSuspended, "run_1", "")}
@@ -101,6 +102,7 @@ func TestPostgresTrajectoryOfTwoHosts(t *testing.T) {
 // TestPostgresTrajectoryAltered: rows that do not verify are left out, and their events
 // counted as missing.
 func TestPostgresTrajectoryAltered(t *testing.T) {
+	t.Parallel()
 	d := open(t, database(t), postgres.Options{})
 	s := trajectories(t, d, trajectory.DirOptions{})
 	for _, run := range []string{"run_1", "run_2"} {
@@ -142,6 +144,7 @@ func TestPostgresTrajectoryAltered(t *testing.T) {
 
 // TestPostgresTrajectoryLostAnswer: a batch whose answer was lost is appended once.
 func TestPostgresTrajectoryLostAnswer(t *testing.T) {
+	t.Parallel()
 	o, faults := postgres.Faulty(postgres.Options{})
 	s := trajectories(t, open(t, database(t), o), trajectory.DirOptions{})
 	for name, after := range map[string]error{"before": nil, "after": postgres.ErrInjected, "cut": io.ErrUnexpectedEOF} {
@@ -174,6 +177,7 @@ func locked(t *testing.T, url string) (unlock func()) {
 // TestPostgresTrajectoryIsOffThePathOfCalls: a database that does not answer stops no
 // call. What does not fit into the queue is refused, and the trajectory counts it.
 func TestPostgresTrajectoryIsOffThePathOfCalls(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	s := trajectories(t, open(t, url, postgres.Options{}), trajectory.DirOptions{MaxFileBytes: 64 << 20})
 	unlock := locked(t, url)
@@ -209,6 +213,7 @@ func TestPostgresTrajectoryIsOffThePathOfCalls(t *testing.T) {
 // TestPostgresTrajectoryAtTheEnd: events that the database has not taken when it is
 // closed are counted.
 func TestPostgresTrajectoryAtTheEnd(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	unlock := locked(t, url)
 	defer unlock()
@@ -232,6 +237,7 @@ func TestPostgresTrajectoryAtTheEnd(t *testing.T) {
 // TestPostgresTrajectoryIsBounded: a run that is too long still records how it ended, on
 // any host, and old runs make room for new ones.
 func TestPostgresTrajectoryIsBounded(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	o := trajectory.DirOptions{MaxFileBytes: 4 << 10, MaxRuns: 2, MaxAge: time.Hour}
 	d := open(t, url, postgres.Options{})

@@ -30,6 +30,34 @@ func Database(t testing.TB) string {
 	return s.Database(t)
 }
 
+// filled is the name of the database that Filled copies.
+const filled = "filled"
+
+var (
+	fillOnce sync.Once
+	errFill  error
+)
+
+// Filled is Database for a copy of what fill has put into a database. The first test of the
+// process has it filled; every other one gives the same fill.
+func Filled(t testing.TB, fill func(url string) error) string {
+	t.Helper()
+	Need(t)
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillOnce.Do(func() {
+		if errFill = s.CreateDatabase(filled); errFill == nil {
+			errFill = fill(s.URL(filled))
+		}
+	})
+	if errFill != nil {
+		t.Fatal(errFill)
+	}
+	return s.copied(t, filled)
+}
+
 // Start returns a server of the test's own, for one that stops or changes it. It is
 // removed when the test ends. Start skips and fails as [Database] does.
 func Start(t testing.TB, o Options) *Server {
@@ -51,8 +79,14 @@ func Start(t testing.TB, o Options) *Server {
 // database is removed when the test ends, unless the server does not run by then.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
+	return s.copied(t, "template1")
+}
+
+// copied is Database for a copy of a database of the server.
+func (s *Server) copied(t testing.TB, from string) string {
+	t.Helper()
 	name := fmt.Sprintf("test%d", databases.Add(1))
-	if err := s.CreateDatabase(name); err != nil {
+	if err := s.createDatabase(name, from); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

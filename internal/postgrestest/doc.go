@@ -8,9 +8,9 @@
 // streaming standby that is promoted.
 //
 // [Database] is what most tests need: an empty database on a server that all tests of
-// the process share. It skips the test unless QUOIN_TEST_POSTGRES is set, which
-// make test-postgres does. That target runs the tests whose names contain Postgres,
-// so a test by another name fails here: it would never run.
+// the process share; [Filled] is one that has tables. Both skip the test unless
+// QUOIN_TEST_POSTGRES is set, which make test-postgres does. That target runs the tests
+// whose names contain Postgres, so a test by another name fails here: it would never run.
 //
 // Everything lies in one temporary folder for each process. A shell of its own holds
 // a pipe to the process; when the process ends, in whichever way, the shell stops

@@ -23,12 +23,14 @@ func query(t *testing.T, url, sql string) string {
 }
 
 func TestPostgresDatabasesAreSeparate(t *testing.T) {
+	t.Parallel()
 	a, b := Database(t), Database(t)
 	query(t, a, "CREATE TABLE one (n int)")
 	query(t, b, "CREATE TABLE one (n int)")
 }
 
 func TestPostgresStopsAndStarts(t *testing.T) {
+	t.Parallel()
 	s := Start(t, Options{})
 	url := s.Database(t)
 	query(t, url, "CREATE TABLE kept (n int)")
@@ -52,6 +54,7 @@ func TestPostgresStopsAndStarts(t *testing.T) {
 }
 
 func TestPostgresStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
 	s := Start(t, Options{})
 	if err := s.CreateDatabase("state"); err != nil {
 		t.Fatal(err)
@@ -86,6 +89,7 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 }
 
 func TestPostgresStandbyFollowsAgain(t *testing.T) {
+	t.Parallel()
 	s := Start(t, Options{Settings: map[string]string{"min_wal_size": "32MB", "max_wal_size": "32MB"}})
 	if err := s.CreateDatabase("state"); err != nil {
 		t.Fatal(err)
@@ -123,6 +127,7 @@ func TestPostgresStandbyFollowsAgain(t *testing.T) {
 }
 
 func TestPostgresRefusesOtherPasswords(t *testing.T) {
+	t.Parallel()
 	s := Start(t, Options{})
 	if err := s.CreateDatabase("state"); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func New(o Options) (*Server, error) {
 	if err := copyFolder(f.template, s.data); err != nil {
 		return nil, errors.Join(err, s.Remove())
 	}
-	settings := map[string]string{"max_connections": "200", "log_min_messages": "error"}
+	settings := map[string]string{"max_connections": "500", "log_min_messages": "error"}
 	if !o.Durable {
 		maps.Copy(settings, map[string]string{"fsync": "off", "full_page_writes": "off"})
 	}
@@ -225,8 +225,10 @@ func (s *Server) Promote() error {
 }
 
 // CreateDatabase makes an empty database. A name that exists is an error.
-func (s *Server) CreateDatabase(name string) error {
-	return run("createdb", "-h", s.data, "-p", strconv.Itoa(s.port), "-U", user, name)
+func (s *Server) CreateDatabase(name string) error { return s.createDatabase(name, "template1") }
+
+func (s *Server) createDatabase(name, from string) error {
+	return run("createdb", "-h", s.data, "-p", strconv.Itoa(s.port), "-U", user, "-T", from, name)
 }
 
 // DropDatabase removes a database and ends the connections to it.
