@@ -90,7 +90,7 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Ses
 		return
 	}
 	method := methodOf(body)
-	if method == "subscriptions/listen" && !m.exchange(w, meter, s.http.streams) {
+	if method == listen && !m.exchange(w, meter, s.http.streams) {
 		return
 	}
 	r = as(r, session)

@@ -41,6 +41,10 @@ type writer struct{ io.Writer }
 
 func (writer) Close() error { return nil }
 
+// listen is the request for notifications. Its answer comes when the client wants no more of
+// them.
+const listen = "subscriptions/listen"
+
 // answering is a transport whose connection ends once what was asked is answered.
 type answering struct {
 	mcp.Transport
@@ -75,7 +79,7 @@ func (c *answeringConnection) Read(ctx context.Context) (jsonrpc.Message, error)
 		c.awaitAnswers(ctx)
 		return nil, err
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != listen {
 		c.mu.Lock()
 		c.open[r.ID] = true
 		c.mu.Unlock()
