@@ -89,8 +89,8 @@ ONPOSTGRES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}
 	awk '/internal\/postgrestest/ {print $$1}')
 
 .PHONY: test-postgres
-test-postgres: ## Run the tests that store runs in PostgreSQL, on a private server (needs its programs)
-	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres $(ONPOSTGRES)
+test-postgres: ## Run the tests that store runs in PostgreSQL, but for make chaos, on a private server (needs its programs)
+	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres -skip 'TestPostgresChaos$$' $(ONPOSTGRES)
 
 # What can tell an ordinary user from root: owners of files, identities of processes, sandboxes.
 OFUSERS = ./guestrt ./internal/sandbox ./internal/lockdown ./internal/shell/... ./internal/durable ./internal/ownership \
@@ -177,9 +177,15 @@ soak: ## Attack a host for SOAKTIME, reload plugins, and look for what is left
 	$(GO) test -count=1 -v -tags soak -timeout 0 ./host/internal/soak -soaktime $(SOAKTIME)
 	$(GO) test -count=1 -v -tags soak -timeout 0 -run 'Stream|LeaveNothing' ./plugins
 
+CHAOS = QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run 'TestPostgresChaos$$' ./host/internal/chaos
+
 .PHONY: chaos
-chaos: ## Break hosts, network and database of a cluster for CHAOSTIME, and look for lost runs and doubled effects
-	QUOIN_TEST_POSTGRES=1 $(GO) test -count=1 -v -pgo=off -timeout 0 -run TestPostgresChaos ./host/internal/chaos -chaostime $(CHAOSTIME) -chaosusers 48 $(CHAOSFLAGS)
+chaos: ## Break hosts, network, disks and database of a cluster, each way once, and look for lost runs and doubled effects
+	$(CHAOS) $(CHAOSFLAGS)
+
+.PHONY: chaos-random
+chaos-random: ## Break the same things at random for CHAOSTIME
+	$(CHAOS) -chaostime $(CHAOSTIME) -chaosusers 48 $(CHAOSFLAGS)
 
 .PHONY: corpus
 corpus: ## Run every program of the hostile corpus

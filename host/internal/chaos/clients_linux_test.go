@@ -20,7 +20,7 @@ const (
 	// maxOpen is how many suspended runs a client has at a time.
 	maxOpen = 5
 	// patience is how long a client waits for an answer of a host, which may stand still.
-	patience = 8 * time.Second
+	patience = 2 * time.Second
 	// backOff is how long a client waits after a refusal.
 	backOff = 50 * time.Millisecond
 )
@@ -89,6 +89,7 @@ type user struct {
 	w       *world
 	session host.Session
 	rng     *rand.Rand
+	hosts   []*member // that it asks
 	open    []string
 }
 
@@ -122,7 +123,7 @@ func (u *user) work(ctx context.Context) {
 		case c == nil:
 			rest(ctx, backOff)
 		case len(u.open) < maxOpen && u.rng.IntN(2) == 0:
-			if !u.exec(c) {
+			if !u.exec(c, u.program()) {
 				rest(ctx, backOff)
 			}
 		case len(u.open) > 0:
@@ -143,13 +144,13 @@ func (u *user) finish(ctx context.Context) {
 	}
 }
 
-func (u *user) anyHost() *member { return u.w.members[u.rng.IntN(len(u.w.members))] }
+func (u *user) anyHost() *member { return u.hosts[u.rng.IntN(len(u.hosts))] }
 
 // exec runs a program and reports whether the host took it.
-func (u *user) exec(c *client.Client) bool {
+func (u *user) exec(c *client.Client, program string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: u.program(), Wait: 100 * time.Millisecond})
+	r, err := c.Exec(ctx, u.session, host.ExecInput{Code: program, Wait: 100 * time.Millisecond})
 	switch {
 	case err != nil:
 		u.w.tally.refuse("exec: " + firstWords(err.Error()))
@@ -188,8 +189,8 @@ func (u *user) wait(name string, c *client.Client, id string) bool {
 	switch {
 	case r.Status == host.StatusWaiting:
 		return true
-	case r.Status == host.StatusFailed && slices.Contains(again, r.Reason):
-		u.w.tally.refuse("wait: " + string(r.Reason))
+	case r.Status == host.StatusFailed && (slices.Contains(again, r.Reason) || r.Code == host.CodeUnavailable):
+		u.w.tally.refuse("wait: " + cmp.Or(string(r.Reason), string(r.Code)))
 		return false
 	case r.Status == host.StatusFailed && r.Reason == host.ReasonRunUnavailable:
 		u.w.rec.Record(history.Event{Kind: history.Gone, Run: id, Note: r.Error})

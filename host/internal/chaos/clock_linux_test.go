@@ -1,11 +1,9 @@
 package chaos_test
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,19 +97,17 @@ func overlay(t *testing.T, replace map[string]string) string {
 	return filepath.Join(dir, "overlay")
 }
 
-// wrongClocks are what the wall clock of a host does when it is set: minutes or hours,
-// forward or back. A host that works by it for a while has it set right afterwards.
-func (w *world) wrongClocks(m *member) []fault {
-	jump := func(sign time.Duration) func(context.Context, *rand.Rand) error {
-		return func(ctx context.Context, rng *rand.Rand) error {
-			if err := m.setClock(sign * (time.Minute + upTo(rng, 3*time.Hour))); err != nil {
-				return err
-			}
-			rest(ctx, w.pause(rng))
-			return m.setClock(0)
+// wrongClocks are what the wall clock of a host does when it is set, forward or back. A
+// host that works by it for a while has it set right afterwards.
+func (m *member) wrongClocks() []fault {
+	wrong := func(name string, by time.Duration) fault {
+		return fault{
+			name: name, lasts: moment,
+			begin: func() error { return m.setClock(by) },
+			end:   func() error { return m.setClock(0) },
 		}
 	}
-	return []fault{{"clock forward", jump(1)}, {"clock backward", jump(-1)}}
+	return []fault{wrong("clock forward", 2*time.Hour), wrong("clock backward", -2*time.Hour)}
 }
 
 func (m *member) clock() string { return filepath.Join(m.dir, "clock") }

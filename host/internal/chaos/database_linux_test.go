@@ -3,7 +3,6 @@ package chaos_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -76,6 +75,7 @@ type database struct {
 	standby *postgrestest.Server
 	mounted *disk // of the server that was made last; nil: servers have the disk of the machine
 	disks   map[*postgrestest.Server]*disk
+	locked  *pgx.Conn // whose transaction has the tables locked
 }
 
 func startDatabase(t *testing.T, w *world) *database {
@@ -183,23 +183,44 @@ func (d *database) kept(ctx context.Context) (events []history.Event, err error)
 
 // disturbances are what may happen to the database.
 func (d *database) disturbances() []fault {
-	return []fault{
-		{"restart", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Fast) }},
-		{"crash", func(context.Context, *rand.Rand) error { return d.primary.Restart(postgrestest.Immediate) }},
-		{"failover", func(context.Context, *rand.Rand) error { return d.failOver() }},
-		{"full disk", d.full},
-		d.clockForward(),
-		{"clock backward", func(context.Context, *rand.Rand) error {
+	start := func() error { return d.primary.Start() }
+	readOnly := func(value string) func() error {
+		return func() error { return d.primary.Set("default_transaction_read_only", value) }
+	}
+	lock := func() error { return d.lockTables(context.Background()) }
+	unlock := func() error { return d.locked.Close(context.Background()) }
+	faults := []fault{
+		{name: "restart", lasts: moment, most: 6 * time.Second, begin: func() error { return d.primary.Stop(postgrestest.Fast) }, end: start},
+		{name: "crash", begin: func() error { return d.primary.Stop(postgrestest.Immediate) }, end: start},
+		{name: "failover", begin: d.failOver},
+		d.fullDisk(),
+		d.fullLog(),
+		{name: "read-only", lasts: moment, most: 6 * time.Second, begin: readOnly("on"), end: readOnly("off")},
+		{name: "locked tables", lasts: moment, most: 6 * time.Second, begin: lock, end: unlock},
+		{name: "clock forward", begin: d.clockForward},
+		{name: "clock backward", begin: func() error {
 			return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = lease_until + interval '10 seconds'`)
 		}},
 	}
+	for i := range faults {
+		faults[i].where = "database"
+	}
+	return faults
 }
 
 // clockForward ends all leases at once, while their hosts are at work.
-func (d *database) clockForward() fault {
-	return fault{"clock forward", func(context.Context, *rand.Rand) error {
-		return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = clock_timestamp() - interval '1 second'`)
-	}}
+func (d *database) clockForward() error {
+	return d.exec(context.Background(), `UPDATE quoin.hosts SET lease_until = clock_timestamp() - interval '1 second'`)
+}
+
+// lockTables keeps everyone from runs and their calls, as an operator's change does, until
+// its connection ends.
+func (d *database) lockTables(ctx context.Context) (err error) {
+	if d.locked, err = pgx.Connect(ctx, d.url()); err != nil {
+		return err
+	}
+	_, err = d.locked.Exec(ctx, `BEGIN; LOCK TABLE quoin.runs, quoin.journal IN ACCESS EXCLUSIVE MODE`)
+	return err
 }
 
 // failOver ends the server at once, has its standby go on, and gives that one a standby.

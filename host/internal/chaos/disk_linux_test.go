@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -87,51 +86,64 @@ func (d *disk) resize(size uint64) error {
 	return os.NewSyscallError("remount "+d.path, syscall.Mount("", d.path, "", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)))
 }
 
-// fullDisk leaves no room for a while.
-func (w *world) fullDisk(d *disk) fault {
-	return fault{"full disk", func(ctx context.Context, rng *rand.Rand) error {
-		if err := d.fill(); err != nil {
-			return err
-		}
-		rest(ctx, w.pause(rng))
-		return d.free()
-	}}
+// fullDisk leaves no room for the state of the host.
+func (m *member) fullDisk() fault {
+	f := fault{name: "full disk", lasts: moment}
+	if m.disk == nil {
+		f.leftOut = "no right to mount"
+		return f
+	}
+	f.begin, f.end = m.disk.fill, m.disk.free
+	return f
 }
 
-// full has the disk of the database full for a while. A server that has no room for its
-// log of writes ends itself, and cannot start before there is some.
-func (d *database) full(ctx context.Context, rng *rand.Rand) error {
-	full := d.disks[d.primary]
-	if full == nil {
-		return d.pretendFull(ctx, rng)
+// fullDisk has the disk of the database full. Where none can be mounted, writes of runs fail
+// as on one.
+func (d *database) fullDisk() fault {
+	f := fault{name: "full disk", lasts: moment, most: 6 * time.Second}
+	if ownMounts {
+		f.begin, f.end = func() error { return d.disks[d.primary].fill() }, d.freeDisk
+		return f
 	}
-	if err := full.fill(); err != nil {
-		return err
+	f.begin = func() error { return d.exec(context.Background(), `INSERT INTO public.full_disk VALUES (true)`) }
+	f.end = func() error { return d.exec(context.Background(), `DELETE FROM public.full_disk`) }
+	return f
+}
+
+// fullLog has a server that has no room need some for its log of writes: it ends itself,
+// and cannot start before there is some.
+func (d *database) fullLog() fault {
+	f := fault{name: "full disk that ends the server", lasts: moment, most: 6 * time.Second}
+	if !ownMounts {
+		f.leftOut = "no right to mount"
+		return f
 	}
-	for range rng.IntN(6) { // a log that needs a new file at once has the server end itself
-		if d.exec(context.Background(), `SELECT pg_switch_wal() FROM pg_logical_emit_message(true, '', '')`) != nil {
-			break
+	f.begin = func() error {
+		if err := d.disks[d.primary].fill(); err != nil {
+			return err
 		}
+		for range 100 { // what the server has room for already
+			if d.exec(context.Background(), `SELECT pg_switch_wal() FROM pg_logical_emit_message(true, '', '')`) != nil {
+				return nil
+			}
+		}
+		return errors.New("the server has room")
 	}
-	rest(ctx, upTo(rng, min(*chaosTime/4, 6*time.Second)))
-	err := full.free()
+	f.end = d.freeDisk
+	return f
+}
+
+// freeDisk gives the room back, and starts the server if its full disk has ended it.
+func (d *database) freeDisk() error {
+	err := d.disks[d.primary].free()
 	for range 100 {
 		if d.exec(context.Background(), `SELECT`) == nil {
 			return err
 		}
 		if !d.primary.Running() {
-			d.w.faults.note("database", "ended by a full disk", time.Now(), d.primary.Start())
+			d.w.faults.note(fault{where: "database", name: "ended by a full disk"}, time.Now(), d.primary.Start())
 		}
 		rest(context.Background(), 100*time.Millisecond)
 	}
 	return errors.Join(err, errors.New("the database does not answer after its disk was full"))
-}
-
-// pretendFull has writes of runs fail as on a full disk, where none can be mounted.
-func (d *database) pretendFull(ctx context.Context, rng *rand.Rand) error {
-	if err := d.exec(context.Background(), `INSERT INTO public.full_disk VALUES (true)`); err != nil {
-		return err
-	}
-	rest(ctx, upTo(rng, 3*time.Second))
-	return d.exec(context.Background(), `DELETE FROM public.full_disk`)
 }

@@ -1,5 +1,7 @@
 // Package chaos breaks what a cluster of hosts stands on while clients use it, and then
-// asks package history what was lost. make chaos runs it for CHAOSTIME.
+// asks package history what was lost. make chaos provokes each kind of fault once, one
+// after the other; make chaos-random breaks things at random, several at a time, for
+// CHAOSTIME.
 //
 // # What there is
 //
@@ -15,22 +17,26 @@
 //
 // # What breaks
 //
-//   - Hosts: kill -9, SIGSTOP for longer than a lease.
-//   - Clocks of hosts: set by minutes or hours, forward or back, and set right again. The
-//     hosts are built with a package time whose wall clock the test makes wrong.
-//   - Network: partitions from the database, from the other hosts, or from both; answers
-//     that are held back, so that a commit stands whose answer never comes; resets. A cable
-//     that is pulled for a while: packets get lost, and nothing resets a connection.
+//   - Hosts: kill -9, SIGTERM, SIGSTOP for longer than a lease. Their plugin: kill -9.
+//   - Clocks of hosts: set by two hours, forward or back, and set right again. The hosts are
+//     built with a package time whose wall clock the test makes wrong.
+//   - Network: partitions from the database, from the other hosts, or from both; messages
+//     that arrive late, some after the lease is over; answers that are held back, so that a
+//     commit stands whose answer comes late or never; resets. A cable that is pulled for a
+//     while: packets get lost, and nothing resets a connection.
 //   - Clock of the database: a jump forward ends all leases at once, one backward keeps
 //     those of the dead.
 //   - Disks of the database and of each host's state: full. They are file systems in
 //     memory, in a mount namespace of the test. Without the right to make one, the
 //     database answers writes of runs as on a full disk, and those of hosts stay as they are.
-//   - Database: restarts, crashes, failover to the standby.
+//   - Database: restarts, crashes, failover to the standby, read-only, locked tables.
+//
+// What the machine cannot provoke is logged as left out.
 //
 // # How fast runs go on
 //
-// The test logs how long a wait took that was under way when another host took its run
+// After each fault of make chaos the test logs how long it took until every host had ended
+// a run that was new there. It also logs how long a wait took that was under way when another host took its run
 // over, and the same of those waits during which neither the database nor the hosts that
 // were asked and that took over had a fault. The second is the figure to compare with the
 // promise; slow ones are logged one by one, to be looked up in the logs of the hosts

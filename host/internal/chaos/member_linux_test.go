@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,7 +33,6 @@ type member struct {
 
 	mu      sync.Mutex
 	process *childprocess.Process
-	pid     int
 	client  *client.Client // nil while there is no process
 }
 
@@ -187,8 +187,22 @@ func (m *member) start(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.process, m.pid, m.client = p, p.PID(), c
+	m.process, m.client = p, c
 	return nil
+}
+
+// restart starts the process. At random it does so again and again, as a supervisor does: a
+// host does not start while the database is away or read-only.
+func (m *member) restart() error {
+	ctx, cancel := context.WithTimeout(context.Background(), healing)
+	defer cancel()
+	for {
+		err := m.start(context.Background())
+		if err == nil || *chaosTime == 0 || ctx.Err() != nil {
+			return err
+		}
+		rest(ctx, backOff)
+	}
 }
 
 // lastWords is the end of the log.
@@ -221,17 +235,43 @@ func (m *member) kill() {
 	c.Close()
 }
 
-// stop has the process stand still for a while, with its plugin and its workers
-// going on.
-func (m *member) stop(ctx context.Context, pause time.Duration) error {
+// terminate has the process end by itself, by SIGTERM.
+func (m *member) terminate() error {
 	m.mu.Lock()
-	pid := m.pid
+	p, c := m.process, m.client
+	m.process, m.client = nil, nil
 	m.mu.Unlock()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	defer c.Close()
+	p.Terminate()
+	select {
+	case <-p.Done():
+		return nil
+	case <-time.After(healing):
+		p.Kill()
+		return errors.New("the host does not end")
+	}
+}
+
+// signal signals the process. One that stands still has its plugin and its workers go on.
+func (m *member) signal(s syscall.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return syscall.Kill(m.process.PID(), s)
+}
+
+// killPlugin ends the process of the plugin by SIGKILL.
+func (m *member) killPlugin() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	children, err := hosttest.Children(m.process.PID())
+	if err != nil {
 		return err
 	}
-	rest(ctx, pause)
-	return syscall.Kill(pid, syscall.SIGCONT)
+	i := slices.IndexFunc(children, func(p hosttest.Process) bool { return p.Name == ledgerName })
+	if i < 0 {
+		return errors.New("the host has no process of the plugin")
+	}
+	return syscall.Kill(children[i].PID, syscall.SIGKILL)
 }
 
 // rest waits, or until ctx ends.

@@ -1,9 +1,7 @@
 package chaos_test
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -77,14 +75,15 @@ func (n *network) inside(cmd *exec.Cmd) (*exec.Cmd, error) {
 
 // unplugged cuts a host off from everything, as a cable that is pulled does: what it sends
 // gets lost, and its connections do not hear of it.
-func (w *world) unplugged(n *network) fault {
-	return fault{"cable pulled", func(ctx context.Context, rng *rand.Rand) error {
-		if err := ip("link set " + n.name + " down"); err != nil {
-			return err
-		}
-		rest(ctx, w.pause(rng))
-		return ip("link set " + n.name + " up")
-	}}
+func (m *member) unplugged() fault {
+	f := fault{name: "cable pulled", lasts: pastLease, weight: 2}
+	if m.network == nil {
+		f.leftOut = "hosts share the network of this machine"
+		return f
+	}
+	f.begin = func() error { return ip("link set " + m.network.name + " down") }
+	f.end = func() error { return ip("link set " + m.network.name + " up") }
+	return f
 }
 
 // connect gives the hosts network namespaces, if this process may make them.
