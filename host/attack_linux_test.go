@@ -94,15 +94,19 @@ func TestMemoryHolds(t *testing.T) {
 	t.Run("inputs that wait for their caller", func(t *testing.T) {
 		h := start(t, host.Config{Quotas: host.Quotas{HeldBytes: budget}})
 		attack(t, h, func() {
+			var all sync.WaitGroup
 			for range 6 {
-				r := h.Exec(context.Background(), mallory, host.ExecInput{
-					Code:    `const a = "x".repeat(3 << 20); await Promise.allSettled(Array.from({length: 8}, () => tools.ask({a})))`,
-					Tools:   []catalog.Tool{{Name: "ask", Description: "Asks."}},
-					Timeout: 3 * time.Second, Wait: 3 * time.Second})
-				if n := len(show(r)); n > 128<<10 {
-					t.Errorf("a result of %d bytes", n)
-				}
+				all.Go(func() {
+					r := h.Exec(context.Background(), mallory, host.ExecInput{
+						Code:    `const a = "x".repeat(3 << 20); await Promise.allSettled(Array.from({length: 8}, () => tools.ask({a})))`,
+						Tools:   []catalog.Tool{{Name: "ask", Description: "Asks."}},
+						Timeout: 3 * time.Second, Wait: 3 * time.Second})
+					if n := len(show(r)); n > 128<<10 {
+						t.Errorf("a result of %d bytes", n)
+					}
+				})
 			}
+			all.Wait()
 		})
 	})
 	t.Run("a worker that pins", func(t *testing.T) {

@@ -44,7 +44,8 @@ func TestCloseOfManyRunsHasOneBound(t *testing.T) {
 	const runs = 40
 	shared, g := newSharedRuns(), newGate()
 	store := &mutedStore{hostView: shared.of("one"), bounds: map[time.Time]bool{}}
-	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow")}, DrainTimeout: 1, Settings: host.Settings{MaxSuspended: 4 * runs}})
+	cfg := host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow")}, DrainTimeout: 1, Settings: host.Settings{MaxSuspended: 4 * runs}}
+	h := start(t, cfg.WithTimes(func(n *host.Times) { n.Runs.LastWakesTimeout /= 10 }))
 	for range runs {
 		execBriefly(t, h, host.ReasonPendingTools, `return await tools.slow()`)
 	}

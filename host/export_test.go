@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -36,6 +37,11 @@ func ShortTimes() Times {
 func (c Config) WithTimes(change func(*Times)) Config {
 	c.times = cmp.Or(c.times, ShortTimes())
 	change(&c.times)
+	if c.Cluster.times == (cluster.Times{}) {
+		c.Cluster.times = cluster.DefaultTimes
+		c.Cluster.times.CheckEvery /= 10
+		c.Cluster.times.SuspectEvery /= 10
+	}
 	return c
 }
 

@@ -24,7 +24,7 @@ func anotherGuest(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(mkdir(t), "quoin-guest")
-	if err := os.WriteFile(path, append(b, 0), 0o755); err != nil { // a host that is root starts workers as another user
+	if err := hosttest.WriteExecutable(path, append(b, 0)); err != nil { // a host that is root starts workers as another user
 		t.Fatal(err)
 	}
 	return path

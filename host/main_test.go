@@ -89,6 +89,9 @@ func newHost(cfg host.Config) (*host.Host, error) {
 		}
 		cfg.Guests.Path = guest
 	}
+	if cfg.Guests.Prepared == 0 {
+		cfg.Guests.Prepared = 1 // most programs of a test run one after the other
+	}
 	return host.New(context.Background(), cfg.WithTimes(func(*host.Times) {}))
 }
 

@@ -82,6 +82,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log lines
+			tc.settings.Timeout = time.Minute // the machine may be busy
 			h := start(t, host.Config{
 				Logger: slog.New(slog.NewTextHandler(&log, nil)), Settings: tc.settings, Quotas: host.Quotas{HeldBytes: 16 * mib},
 				Tools: []catalog.Tool{echo("echo"), slow("slow", release), big, write},

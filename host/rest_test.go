@@ -101,7 +101,7 @@ func TestBusyWorkers(t *testing.T) {
 func TestCPUBudget(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	cfg := host.Config{Settings: host.Settings{CPUBudget: 300 * time.Millisecond}, Tools: []catalog.Tool{echo("echo")}}
+	cfg := host.Config{Settings: host.Settings{CPUBudget: 300 * time.Millisecond, Timeout: time.Minute}, Tools: []catalog.Tool{echo("echo")}}
 	cfg.Store = openDir(t, dir)
 	h := start(t, cfg)
 	r := exec(h, `for (;;) { const end = Date.now() + 40; while (Date.now() < end); await yield_control() }`)

@@ -14,7 +14,7 @@ import (
 func TestACallerCannotExtendTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{
-		Settings: host.Settings{Timeout: 100 * time.Millisecond, Wait: 100 * time.Millisecond},
+		Settings: host.Settings{Timeout: time.Second, Wait: 100 * time.Millisecond},
 		Tools:    []catalog.Tool{newGate().tool("never")},
 	})
 	// Without the limit this context would end the program, as aborted.

@@ -16,8 +16,8 @@ type times struct {
 type ownTimes struct {
 	// DrainTimeout is the default of Config.DrainTimeout, and MCPWait of MCPConfig.Wait.
 	DrainTimeout, MCPWait time.Duration
-	// PluginDrain bounds how long Close waits for the calls of plugins, all of which it has
-	// drained and cancelled by then.
+	// PluginDrain bounds how long Close waits for calls of plugins. It has drained and
+	// cancelled them all by then.
 	PluginDrain time.Duration
 	// ClusterGrace is how long Close waits for the answers to other hosts, once their runs
 	// have been suspended.

@@ -101,5 +101,5 @@ func RenamedGuest(path string) error {
 	if !engineID.Match(b) {
 		return fmt.Errorf("the guest worker does not have an engine id of the form %v", engineID)
 	}
-	return os.WriteFile(path, engineID.ReplaceAll(b, []byte("quickjs-ng-renamed/")), 0o755)
+	return WriteExecutable(path, engineID.ReplaceAll(b, []byte("quickjs-ng-renamed/")))
 }

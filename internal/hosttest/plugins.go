@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 // Install puts the example plugin of that name with its manifest into dir/name. It is
@@ -32,11 +33,20 @@ func install(dir, name, folder string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(own, to), b, 0o755); err != nil {
+		if err := WriteExecutable(filepath.Join(own, to), b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// WriteExecutable writes a file that the test is about to run. No other test starts a
+// process meanwhile: it would have the file open, and the system runs no file that is open
+// for writing.
+func WriteExecutable(path string, b []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, b, 0o755)
 }
 
 // Program builds the program of a folder of this module, and returns its path. The
