@@ -178,6 +178,16 @@ func (c *caller) wait(runID string) *answer {
 	return c.post("/v1/wait", map[string]any{"runId": runID})
 }
 
+// asks runs a cell until it waits for a person, and returns its run.
+func (c *caller) asks(code string) (runID string) {
+	c.t.Helper()
+	a := c.post("/v1/exec", map[string]any{"code": code, "waitMs": 100})
+	for string(a.member("reason")) == `"pending_tools"` { // the call has not come to its question
+		a = c.post("/v1/wait", map[string]any{"runId": a.text("runId"), "waitMs": 100})
+	}
+	return a.wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
+}
+
 // as is the caller in another session.
 func (c *caller) as(s host.Session) *caller {
 	d := *c

@@ -36,7 +36,7 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{Tools: []catalog.Tool{{Name: "order", Description: "Orders.", Invoke: asksSize}}})
 	c := serve(t, h, gateway.Options{}, nil)
-	id := c.post("/v1/exec", map[string]any{"code": `return await tools.order({})`, "waitMs": 1000}).wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")
+	id := c.asks(`return await tools.order({})`)
 	a := onlyApproval(t, c, "")
 	if len(a.Questions) != 1 || a.Questions[0].Message != "Which size?" || a.State != policy.StatePending || len(a.Allowed) != 0 {
 		t.Errorf("%+v", a)

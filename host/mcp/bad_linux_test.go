@@ -117,7 +117,9 @@ func TestLists(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]int{"crowd": maxTools, "endless": maxPages, "circle": 1} {
 		t.Run(role, func(t *testing.T) {
-			w := connect(t, Options{}, self(t, "bad", role))
+			s := self(t, "bad", role)
+			s.ConnectTimeout = maxConnectTimeout // a thousand pages
+			w := connect(t, Options{}, s)
 			if got := len(w.Tools()); got != want {
 				t.Errorf("%d tools, want %d", got, want)
 			}

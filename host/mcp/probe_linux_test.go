@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ func listen(t *testing.T, address string, h http.Handler) (at string, kill func(
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	kill = func() {
+		// A process that another test is starting has the listener, too, until it executes.
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}

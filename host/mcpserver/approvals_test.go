@@ -201,6 +201,9 @@ func TestCallersThatCannotBeAsked(t *testing.T) {
 	s := newServer(t, h, mcpserver.Options{})
 	everyWay(t, s, nil, func(t *testing.T, client *mcp.ClientSession) {
 		_, got := call(t, client, "exec", map[string]any{"code": writes})
+		for got["reason"] == "pending_tools" { // the call has not come to its question
+			_, got = call(t, client, "wait", map[string]any{"runId": got["runId"]})
+		}
 		if got["status"] != "waiting" || got["reason"] != "approval" || got["waitingFor"] == nil {
 			t.Fatalf("exec: %v", got)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,7 +127,14 @@ func TestDirectToolsOfUpstreamServers(t *testing.T) {
 		t.Errorf("fail: %+v", res)
 	}
 	upstream.AddTool(&mcp.Tool{Name: "late", InputSchema: schema}, answer(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "here"}}}))
-	<-changed
+	for listed := false; !listed; { // the client may hear of earlier changes, too
+		<-changed
+		tools, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = slices.ContainsFunc(tools.Tools, func(tool *mcp.Tool) bool { return tool.Name == "late" })
+	}
 	if res := direct(t, c, "late"); res.Content[0].(*mcp.TextContent).Text != "here" {
 		t.Errorf("late: %+v", res)
 	}

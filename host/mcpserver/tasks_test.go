@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -404,7 +405,7 @@ func mustJSON(t testing.TB, v any) string {
 // be refused, too, is not waited for again, and its task says how it ended.
 func TestATaskLearnsHowItsRunWasEnded(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, host.Config{Quotas: host.Quotas{HeldBytes: 16 << 20}})
+	h := newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Quotas: host.Quotas{HeldBytes: 16 << 20}}) // a busy machine takes long for the image
 	c := newTasker(t, overHTTP(t, newServer(t, h, mcpserver.Options{}), me).URL)
 	a := c.await(c.task(`await yield_control();
 const parts = [];
