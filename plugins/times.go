@@ -4,9 +4,9 @@ import "time"
 
 // times are what this package waits for. Tests wait for less.
 type times struct {
-	start, call, close                          time.Duration // where Options has none
-	drain, health                               time.Duration // where SupervisorOptions has none
-	restartWindow, restartFirst, restartLongest time.Duration // where RestartPolicy has none
+	start, call, close                          time.Duration // unless Options says so
+	drain, health                               time.Duration // unless SupervisorOptions says so
+	restartWindow, restartFirst, restartLongest time.Duration // unless RestartPolicy says so
 
 	// exitGrace is how long a lost connection may precede the end of the process before the
 	// process is killed.

@@ -4,7 +4,7 @@ import "time"
 
 // times are what a host waits for at its servers. Tests wait for less.
 type times struct {
-	firstDelay, maxDelay, refreshDelay, stopTimeout time.Duration // where Options has none
+	firstDelay, maxDelay, refreshDelay, stopTimeout time.Duration // unless Options says so
 
 	pinCheck    time.Duration // how often the pins are looked at while tools wait to be accepted
 	signInCheck time.Duration // how often a server that waits for a sign-in looks for one that another process has made
