@@ -14,6 +14,12 @@ const atOnce = "16"
 // Main is the TestMain of packages whose parallel tests wait: it runs the tests, more of
 // them at once than there are processors, and looks for goroutines that they leave behind.
 func Main(m *testing.M) {
+	ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}
+
+// ManyAtOnce has parallel tests run many at once, for a TestMain that is not Main.
+func ManyAtOnce() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
@@ -22,7 +28,6 @@ func Main(m *testing.M) {
 			panic(err) // package testing has the flag
 		}
 	}
-	goleak.VerifyTestMain(m)
 }
 
 // Serial marks a test that cannot run next to other tests of its package, and says why.

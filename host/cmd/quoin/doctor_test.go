@@ -11,6 +11,7 @@ import (
 
 // TestADiagnosisNamesWhatIsMissing judges a worker without a system call filter.
 func TestADiagnosisNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	layers := sandbox.Unsealed("")
 	for i, l := range layers {
 		layers[i].State = wire.LayerOn

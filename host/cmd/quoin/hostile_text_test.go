@@ -11,6 +11,7 @@ import (
 // TestErrorsDoNothingToATerminal: what an error quotes from outside reaches the
 // terminal without control characters.
 func TestErrorsDoNothingToATerminal(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"config", "check", "--config", "\x1b[2J\u202eno-such-file.json5"},
 		{"no\x1b]0;title\acommand"},

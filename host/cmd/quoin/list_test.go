@@ -31,6 +31,7 @@ func (stranger) Plugins(context.Context) ([]gateway.Plugin, error) {
 // What plugins say of themselves, or why they do not come up, is shown and does
 // nothing to the output.
 func TestListsAreInert(t *testing.T) {
+	t.Parallel()
 	for name, print := range map[string]printer{"tools": printTools, "namespaces": printNamespaces, "plugins": printPlugins} {
 		var b bytes.Buffer
 		if err := print(t.Context(), &b, stranger{}, host.Session{}, false); err != nil {

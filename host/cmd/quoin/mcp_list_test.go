@@ -21,6 +21,7 @@ func (s someServers) MCPServers(context.Context) ([]gateway.MCPServer, error) { 
 
 // TestListOfServersDoesNothingToATerminal: the list may be that of a server of others.
 func TestListOfServersDoesNothingToATerminal(t *testing.T) {
+	t.Parallel()
 	const bad = "\x1b[2Jx"
 	var out bytes.Buffer
 	b := someServers{list: []gateway.MCPServer{{Name: bad, Identifier: bad, State: bad, Reason: bad, Findings: []mcp.Finding{{Tool: bad, Field: bad, Kind: bad, Text: bad}}}}}

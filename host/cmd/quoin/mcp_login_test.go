@@ -106,6 +106,7 @@ func open(link string) error {
 
 // TestMCPLogin goes through the life of a sign-in, as a person at a terminal does.
 func TestMCPLogin(t *testing.T) {
+	t.Parallel()
 	address, revoked := newLoginServer(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quoin.json5")

@@ -12,6 +12,7 @@ import (
 
 // TestMCPPageSnippets: the page shows what the command prints, for every host.
 func TestMCPPageSnippets(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +39,7 @@ func TestMCPPageSnippets(t *testing.T) {
 
 // TestMCPPageCommands: each command of the page is one that there is.
 func TestMCPPageCommands(t *testing.T) {
+	t.Parallel()
 	if found := checkCommands(t, mcpPage(t), "quoin "); found < 20 {
 		t.Errorf("only %d commands", found)
 	}

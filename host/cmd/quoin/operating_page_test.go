@@ -34,6 +34,7 @@ func codeBlock(t *testing.T, text, language string) string {
 // TestOperatingUnit: the unit of docs/guide/operating.md starts a server as it is, with a
 // configuration that is usable, and gives it the time that it takes to end.
 func TestOperatingUnit(t *testing.T) {
+	t.Parallel()
 	text := page(t, "guide/operating")
 	unit := map[string]string{}
 	for line := range strings.Lines(codeBlock(t, text, "ini")) {
@@ -76,6 +77,7 @@ func TestOperatingUnit(t *testing.T) {
 
 // TestAlertsAreAboutMetrics: each metric of an alert is one that there is.
 func TestAlertsAreAboutMetrics(t *testing.T) {
+	t.Parallel()
 	known := page(t, "reference/metrics")
 	used := regexp.MustCompile(`quoin_\w+`).FindAllString(codeBlock(t, page(t, "guide/operating"), "yaml"), -1)
 	slices.Sort(used)

@@ -16,6 +16,7 @@ import (
 // TestDevelopmentKeepsOtherConfigurations: what dev.json5 says of one plugin takes
 // nothing from those that stand next to it, nor from what --config says of it.
 func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "quoin.json5")
 	if err := os.WriteFile(name, []byte(`{plugins: {config: {issues: {a: 1}, given: {a: 2}}}}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -42,6 +43,7 @@ func TestDevelopmentKeepsOtherConfigurations(t *testing.T) {
 
 // TestCounts: a problem that was found again and again is said once.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	got := counts([]string{"a", "b", "a", "c", "a"})
 	if want := []string{"3 × a", "b", "c"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write the files that tests compare with
 
 // TestPluginsPageQuotes: what docs/guide/plugins.md quotes of an example stands in it.
 func TestPluginsPageQuotes(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../../docs/guide/plugins.md")
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestPluginsPageQuotes(t *testing.T) {
 
 // TestPluginCommandsPage pins the reference of commands in docs/reference/plugin-commands.md.
 func TestPluginCommandsPage(t *testing.T) {
+	t.Parallel()
 	const page, begin, end = "../../../docs/reference/plugin-commands.md", "<!-- generated: commands -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // TestPostgresScripts runs the scripts that need a database; each has two empty ones.
 func TestPostgresScripts(t *testing.T) {
+	t.Parallel()
 	postgrestest.Need(t)
 	p := scripts(t, "postgres")
 	setup := p.Setup

@@ -31,6 +31,7 @@ type installation struct{ quoin, guest string }
 // version finishes each run, with every effect once: with the old guest from guest.builds, with
 // that from guest.previous, and without it, by a replay.
 func TestPreviousVersionAlsoInPostgres(t *testing.T) {
+	t.Parallel()
 	commit := os.Getenv("QUOIN_TEST_PREVIOUS")
 	if commit == "" {
 		t.Skip("builds an earlier commit, which takes minutes: make test-upgrade runs it")

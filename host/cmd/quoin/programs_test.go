@@ -10,6 +10,7 @@ import (
 
 // TestReviewsNameTheNextStep: a review says what can be done about the tools.
 func TestReviewsNameTheNextStep(t *testing.T) {
+	t.Parallel()
 	program := &programs.Program{Name: "weekly", Code: "return 42"}
 	changed := host.ProgramChange{Tool: "quoin:core:a", Was: "({})", Is: "({ n: integer })"}
 	gone := host.ProgramChange{Tool: "quoin:core:b", Was: "({})"}

@@ -16,6 +16,7 @@ var word = regexp.MustCompile(`'[^']*'|[^\s']+`)
 // TestReadmeCommands: each command of the README is one that there is, with flags and
 // arguments that it takes.
 func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +59,7 @@ func checkCommands(t *testing.T, text, start string) (found int) {
 
 // TestReadmeProgram runs the program that the README starts with.
 func TestReadmeProgram(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +72,10 @@ func TestReadmeProgram(t *testing.T) {
 	if err := hosttest.Install(filepath.Join(dir, "plugins"), "issues"); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("QUOIN_GUEST_PATH", guest)
 	program := codeBlock(t, string(text), "ts")
 	program = `await Issues.create({title: "It rattles", labels: ["bug"]});` + program
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{"exec", "-q", "--lang", "ts", "--config", "none", "--plugins", filepath.Join(dir, "plugins"), "--state", filepath.Join(dir, "state"), "-e", program},
+	code := run(t.Context(), []string{"exec", "-q", "--lang", "ts", "--config", "none", "--set", "guest.path=" + guest, "--plugins", filepath.Join(dir, "plugins"), "--state", filepath.Join(dir, "state"), "-e", program},
 		strings.NewReader(""), &stdout, &stderr)
 	if code != 0 || stdout.String() != "[\"It rattles\"]\n" {
 		t.Errorf("exit code %d, %s%s", code, &stdout, &stderr)

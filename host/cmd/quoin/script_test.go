@@ -31,21 +31,34 @@ func TestMain(m *testing.M) {
 	launch.Main()
 	confine.Main()
 	guestserver.ServeIfWorker()
-	testscript.Main(m, map[string]func(){
+	testscript.Main(manyAtOnce{m}, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,
 		"quoin":      func() { dieAtWrite(); os.Exit(runUntilSignal()) },
 	})
 }
 
+// manyAtOnce runs tests as hosttest.Main does.
+type manyAtOnce struct{ m *testing.M }
+
+// Run runs the tests.
+func (m manyAtOnce) Run() int {
+	hosttest.ManyAtOnce()
+	return m.m.Run()
+}
+
 // TestScripts runs the command in processes of its own, as scripts do.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, scripts(t, "script"))
 }
 
 // scripts are those of a folder of testdata.
 func scripts(t *testing.T, folder string) testscript.Params {
-	builds := t.TempDir() // the tests are their own guest, and need not copy it for each state directory
+	builds := t.TempDir() // the guest need not be copied for each state directory
+	if err := installGuest(); err != nil {
+		t.Fatal(err)
+	}
 	return testscript.Params{
 		Dir: filepath.Join("testdata", folder),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -124,6 +137,20 @@ func scripts(t *testing.T, folder string) testscript.Params {
 	}
 }
 
+// installGuest puts the guest worker next to the command, where releases have it. The tests
+// could be their own guest, which is many times as large, and is read whole by each command.
+var installGuest = sync.OnceValue(func() error {
+	guest, err := hosttest.Guest()
+	if err != nil {
+		return err
+	}
+	command, err := osexec.LookPath("quoin")
+	if err != nil {
+		return err
+	}
+	return os.Symlink(guest, filepath.Join(filepath.Dir(command), filepath.Base(guest)))
+})
+
 // hasSandbox reports whether the system lets this user have the sandbox of the shell.
 var hasSandbox = sync.OnceValue(func() bool {
 	s, err := settings.Parse(nil)
@@ -148,9 +175,10 @@ var canMount = sync.OnceValue(func() bool {
 })
 
 // goCaches are the variables with which the go command of a script, whose home is
-// another, finds what has been built and fetched before. It fetches nothing.
+// another, finds what has been built and fetched before. It fetches nothing, and links
+// plugins without what only a debugger reads, which takes half as long.
 var goCaches = sync.OnceValues(func() ([]string, error) {
-	vars := []string{"GOPROXY=off"}
+	vars := []string{"GOPROXY=off", "GOFLAGS=-ldflags=-w"}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		out, err := osexec.Command("go", "env", name).Output()
 		if err != nil {

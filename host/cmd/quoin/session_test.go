@@ -58,7 +58,7 @@ func beginSession(ts *testscript.TestScript, dir string, command []string) *sess
 // scriptEnv is what a command of the script finds in its environment.
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "QUOIN_GUEST_PATH", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "QUOIN_GUEST_PATH", "TMPDIR"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -20,6 +20,7 @@ func shellPage(t *testing.T) string {
 
 // TestShellPageCommands: each command of the page is one that there is.
 func TestShellPageCommands(t *testing.T) {
+	t.Parallel()
 	if found := checkCommands(t, shellPage(t), "quoin "); found < 7 {
 		t.Errorf("only %d commands", found)
 	}
@@ -28,6 +29,7 @@ func TestShellPageCommands(t *testing.T) {
 // TestShellPageConfiguration: the configuration of the page is one, and does what the
 // page says of it.
 func TestShellPageConfiguration(t *testing.T) {
+	t.Parallel()
 	f, err := configfile.Load(configfile.Sources{Path: "quoin.json5", Text: []byte(codeBlock(t, shellPage(t), "json5"))})
 	if err != nil {
 		t.Fatal(err)

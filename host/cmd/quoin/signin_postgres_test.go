@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,13 +12,12 @@ import (
 // TestPostgresSignInMoves: a sign-in goes from a directory to a database, which has another
 // key, and is in one of them.
 func TestPostgresSignInMoves(t *testing.T) {
+	t.Parallel()
 	address, _ := newLoginServer(t)
 	dir := t.TempDir()
-	t.Setenv("DATABASE", postgrestest.Database(t))
-	config := filepath.Join(dir, "quoin.json5")
-	if err := os.WriteFile(config, []byte(`{ mcp: { servers: { tracker: { url: "`+address+`" } } } }`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config, database := filepath.Join(dir, "quoin.json5"), filepath.Join(dir, "database")
+	writeFile(t, config, `{ mcp: { servers: { tracker: { url: "`+address+`" } } } }`)
+	writeFile(t, database, postgrestest.Database(t))
 	stderr := &following{opened: make(chan error, 1)}
 	do := func(code int, want string, args ...string) {
 		t.Helper()
@@ -32,14 +30,14 @@ func TestPostgresSignInMoves(t *testing.T) {
 	}
 	state := "--state=" + filepath.Join(dir, "state")
 	do(0, "", "exec", "-e", "return 1", state)
-	do(0, "", "state", "migrate", "--state=env:DATABASE")
+	do(0, "", "state", "migrate", "--state=file:"+database)
 	do(0, "signed in", "mcp", "login", "tracker", "--no-browser", state)
 	if err := <-stderr.opened; err != nil {
 		t.Fatal(err)
 	}
-	do(0, "sign-in tracker moved", "state", "move", state, "--to=env:DATABASE")
-	do(0, "tracker is connected", "mcp", "test", "tracker", "--state=env:DATABASE")
+	do(0, "sign-in tracker moved", "state", "move", state, "--to=file:"+database)
+	do(0, "tracker is connected", "mcp", "test", "tracker", "--state=file:"+database)
 	do(1, "needs sign-in", "mcp", "test", "tracker", state)
-	do(0, "sign-in tracker moved", "state", "move", "--state=env:DATABASE", "--to="+filepath.Join(dir, "state"))
+	do(0, "sign-in tracker moved", "state", "move", "--state=file:"+database, "--to="+filepath.Join(dir, "state"))
 	do(0, "tracker is connected", "mcp", "test", "tracker", state)
 }

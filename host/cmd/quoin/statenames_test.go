@@ -74,6 +74,7 @@ func isState(e ast.Expr) bool {
 // later, and docs/guide/operating.md says what each of it is. Only the working directory of
 // a node is for commands.
 func TestStateNames(t *testing.T) {
+	t.Parallel()
 	var want []string
 	for _, name := range namesBelowState(t) {
 		if name != "" && name != nodeWork {

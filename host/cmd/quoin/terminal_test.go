@@ -81,6 +81,7 @@ const bidi = `\\u202a\\u202e\\u2066\\u2069\\u200e\\u200f\\u061c`
 // TestResultsForPeople: on a terminal a result is its output, its value, and one dim
 // line; calls are shown while they run and taken away.
 func TestResultsForPeople(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		env  []string
@@ -109,6 +110,7 @@ func TestResultsForPeople(t *testing.T) {
 			`^2\n\x1b\[2mcompleted · .* · 2 calls · .*\n$`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			out, exit := onTerminal(t, tc.env, tc.args...)
 			rest := out
 			if at := erased.FindAllStringIndex(out, -1); at != nil {
@@ -125,6 +127,7 @@ func TestResultsForPeople(t *testing.T) {
 // only the newest stand there. The program calls until the test has seen them: calls
 // that end just before their program may never come onto the screen.
 func TestCallsFitTheScreen(t *testing.T) {
+	t.Parallel()
 	out, exit := interruptedOnTerminal(t, regexp.MustCompile(`… 12 calls before`), nil, "exec", "-e", `
 		for (;;) {
 			await Issues.create({title: "a"})

@@ -36,6 +36,7 @@ func (u undoneRuns) Effects(_ context.Context, _ host.Session, id string) (*host
 // TestUndoListsStates: the list says of each run how far its effects have come, and of a
 // journal that cannot be read, why.
 func TestUndoListsStates(t *testing.T) {
+	t.Parallel()
 	e := undoneRuns{
 		ids: []string{"run_a", "run_b", "run_c", "run_d", "run_e", "run_f"},
 		of: map[string][]runstore.Effect{"run_a": {

@@ -44,6 +44,7 @@ func write(t *testing.T, name, code string) (*Cell, error) {
 // TestRun runs cells against a real plugin: what they say of themselves is what
 // the table wants to be found wrong.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	cfg := config(t, "issues")
 	for name, tc := range map[string]struct{ file, code, wrong string }{
 		"value":          {"a.js", "return {a: [1, \"x\"]}\n// want: {\"a\": [1, \"x\"]}", ""},
@@ -96,6 +97,7 @@ func TestRun(t *testing.T) {
 
 // TestCellsShareNothing: what one cell stores is not there for the next.
 func TestCellsShareNothing(t *testing.T) {
+	t.Parallel()
 	cfg := config(t, "issues")
 	c, err := write(t, "a.ts", "return (await Issues.create({title: \"One\"})).id\n// want: 1")
 	if err != nil {
@@ -111,6 +113,7 @@ func TestCellsShareNothing(t *testing.T) {
 
 // TestABrokenPlugin: a plugin that does not come up is no failure of a cell.
 func TestABrokenPlugin(t *testing.T) {
+	t.Parallel()
 	cfg := config(t, "issues")
 	cfg.Plugins.Dir = t.TempDir()
 	if err := os.Mkdir(filepath.Join(cfg.Plugins.Dir, "ill"), 0o700); err != nil {
@@ -130,6 +133,7 @@ func TestABrokenPlugin(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	const long = `return Object.fromEntries(Array.from({length: 20}, (_, i) => ["field" + i, i]))`
 	for name, tc := range map[string]struct{ code, want string }{
 		"new":               {"return 1\n\n", "return 1\n\n// want: 1\n"},
@@ -168,6 +172,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[string]string{
 		"// want: {\"a\":":              "a.js:1: what is wanted is not JSON",
 		"\n// want: {\"a\":\nreturn":    "a.js:2: what is wanted is not JSON",
@@ -185,6 +190,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"b.ts", "a.js", "types.d.ts", "data.json", "c.ts"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("return 1"), 0o600); err != nil {
@@ -208,6 +214,7 @@ func TestLoad(t *testing.T) {
 
 // TestNumbers: numbers are equal by value, and none asks for much memory.
 func TestNumbers(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		a, b  string
 		equal bool
@@ -222,6 +229,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestDifferencesAreBounded(t *testing.T) {
+	t.Parallel()
 	want, got := make([]any, 100), make([]any, 100)
 	for i := range got {
 		got[i] = strings.Repeat("ü", 1000)

@@ -18,6 +18,7 @@ declare const Weather: { forecast(city: string, days?: number): Promise<{ sky: s
 // TestCheck: cells may return and await at their top level and have variables of one
 // name; what is wrong in them is reported where it stands.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	compiler := typescript.Compiler(t)
 	got, err := Check(t.Context(), compiler, hosttest.GuestDeclarations(t)+weather, map[string]string{
 		"testdata/a.ts": "const week = await Weather.forecast(\"Oslo\", 7);\nif (week.length) return week;\ntext(1); // want: 1",
@@ -51,6 +52,7 @@ func TestCheck(t *testing.T) {
 
 // TestBrokenDeclarations: what is wrong elsewhere is no complaint about a cell.
 func TestBrokenDeclarations(t *testing.T) {
+	t.Parallel()
 	compiler := typescript.Compiler(t)
 	if got, err := Check(t.Context(), compiler, "declare const a: Missing;", map[string]string{"a.ts": "return 1"}); err == nil || !strings.Contains(err.Error(), "Missing") {
 		t.Errorf("%v, %v", got, err)
@@ -62,6 +64,7 @@ func TestBrokenDeclarations(t *testing.T) {
 
 // TestComplaints: what a compiler says is read as far as it is about cells.
 func TestComplaints(t *testing.T) {
+	t.Parallel()
 	list, rest := complaints("testdata/cell0.ts(1,40): error TS1: a\r\n  more\ntestdata/cell0.ts(2,3): error TS2: b\nerror TS5023: Unknown option\n  of it\n\n", map[string]string{"testdata/cell0.ts": "dev.ts"})
 	if rest != "error TS5023: Unknown option\n  of it\n" {
 		t.Errorf("rest %q", rest)
@@ -74,6 +77,7 @@ func TestComplaints(t *testing.T) {
 
 // TestWrite: what is there already is left as it is, and said.
 func TestWrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(text string, want ...string) {
 		t.Helper()

@@ -19,6 +19,7 @@ import (
 )
 
 func TestLineDiff(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ old, new, want string }{
 		{"a\nb\nc\n", "a\nB\nc\n", " a|-b|+B| c"},
 		{"a\n", "a\nb\n", " a|+b"},
@@ -33,6 +34,7 @@ func TestLineDiff(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	old := View{"tool a": "does\n", "tool b": "old\n", "tool c": "same\n"}
 	changes := old.Changes(View{"tool b": "new\n", "tool c": "same\n", "tool d": "more\n"})
 	var got []string
@@ -50,6 +52,7 @@ func TestChanges(t *testing.T) {
 // TestScreen: on a terminal a block takes the place of the one before, by as many
 // rows as that had; elsewhere nothing is repeated and nothing passing is shown.
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	use := func(s *Screen) {
 		for _, err := range []error{
 			s.Status("building\n"), s.Block("error: a rather long line\nb\n"), s.Status("building\n"),
@@ -96,6 +99,7 @@ func TestStyles(t *testing.T) {
 
 // TestNotBuilt: a mistake is headed by the file that it is in.
 func TestNotBuilt(t *testing.T) {
+	t.Parallel()
 	for want, files := range map[string]map[string]string{
 		"plugin.json is refused": {"plugin.json": `{"id": "Demo"}`},
 		"dev.json5 is refused":   {"plugin.json": `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`, "dev.json5": "{ bild: 1 }"},
@@ -116,6 +120,7 @@ func TestNotBuilt(t *testing.T) {
 
 // TestAbove: what others print while a block stands goes above it.
 func TestAbove(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	s := &Screen{Out: &out, Width: func() int { return 10 }}
 	log := s.Above(&out)
@@ -145,6 +150,7 @@ func TestAbove(t *testing.T) {
 // TestLogger: the author sees what the plugin prints as it is, and more of the
 // plugin's log than of the host's.
 func TestLogger(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	log := Logger(&out, &pluginbuild.Folder{Dir: "/home/ada/weather", Manifest: manifest.Manifest{ID: "weather"}}, Levels{Host: slog.LevelWarn, Plugin: slog.LevelInfo})
 	mine, other := log.With("plugin", "weather"), log.With("plugin", "issues")
@@ -186,6 +192,7 @@ func save(t *testing.T, dir, name, text string) {
 // TestWatch: of all that happens in a folder, those files are told of whose content
 // has changed. A last save makes sure that what is not told of is not late either.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		do   func(t *testing.T, dir string)
 		want string
@@ -234,6 +241,7 @@ func check(t *testing.T, err error) {
 
 // TestIgnored: what is no part of the plugin makes no new build.
 func TestIgnored(t *testing.T) {
+	t.Parallel()
 	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Go: true, Ignore: []string{"dist", "./gen"}, Manifest: manifest.Manifest{Command: "./bin/demo"}}}}
 	for p, want := range map[string]bool{
 		"bin/demo": true, "dist": true, "gen": true, "testdata": true, "main_test.go": true, "sub/a_test.go": true, "README.md": true,
@@ -251,6 +259,7 @@ func TestIgnored(t *testing.T) {
 
 // TestUndoneInTheEnd: whatever happens, the host gets back what it had.
 func TestUndoneInTheEnd(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	save(t, dir, "plugin.json", `{"id": "demo", "version": "1", "protocol": 1, "command": "./demo"}`)
 	f, err := pluginbuild.Open(dir)
@@ -275,6 +284,7 @@ func (c *counting) Undo(context.Context) error { c.undone++; return nil }
 // TestLostSavesAreMadeUpFor: when events were lost, everything is looked at, folders
 // without an event too.
 func TestLostSavesAreMadeUpFor(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	save(t, dir, "kept", "1")
 	save(t, dir, "gone", "1")

@@ -24,6 +24,7 @@ created by google.golang.org/grpc.(*Server).serveStreams.func2 in goroutine 9
 `
 
 func TestFoldedStack(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ stack, want string }{
 		"a panic":         {panicked, "store/store.go:12  example.com/todo/store.(*Store).Add|main.go:56  main.add|… 5 more of Go and of packages that it uses"},
 		"another form":    {"Error: no\n    at add (main.mjs:3:1)\n", "Error: no|    at add (main.mjs:3:1)"},

@@ -60,6 +60,7 @@ func with(files map[string]string, more ...string) map[string]string {
 // TestAGeneration: what was built is in a folder of its own, which later builds do
 // not change, with what stands next to the sources; the author's is as it was.
 func TestAGeneration(t *testing.T) {
+	t.Parallel()
 	f := open(t, goFiles)
 	before := names(t, f.Dir)
 	first := t.TempDir()
@@ -122,6 +123,7 @@ func names(t *testing.T, dir string) string {
 // TestABuildCommand: the author's own command makes the binary, also where there
 // are Go files, and is configured next to it.
 func TestABuildCommand(t *testing.T) {
+	t.Parallel()
 	f := open(t, with(goFiles, "dev.json5", `{ build: ["go", "build", "-o", "demo", "."], config: { units: "metric" } }`))
 	if !f.Builds() || string(f.Config) != `{"units":"metric"}` {
 		t.Errorf("opened %+v", f)
@@ -137,6 +139,7 @@ func TestABuildCommand(t *testing.T) {
 
 // TestNothingToBuild: a folder in another language is loaded as it is.
 func TestNothingToBuild(t *testing.T) {
+	t.Parallel()
 	f := open(t, map[string]string{"plugin.json": strings.Replace(demoManifest, "./demo", "bin/demo.sh", 1), "bin/demo.sh": "#!/bin/sh\n"})
 	if f.Builds() {
 		t.Error("there is something to build")
@@ -149,6 +152,7 @@ func TestNothingToBuild(t *testing.T) {
 // TestChecksumsOfABuild: they are of another binary than the one that was built,
 // and hold for one that was not.
 func TestChecksumsOfABuild(t *testing.T) {
+	t.Parallel()
 	pinned := strings.Replace(demoManifest, `"command"`, `"sha256": {"`+runtime.GOOS+"/"+runtime.GOARCH+`": "`+strings.Repeat("0", 64)+`"}, "command"`, 1)
 	found, err := open(t, with(goFiles, "plugin.json", pinned)).Build(context.Background(), t.TempDir())
 	if err != nil || found.Manifest.SHA256 != nil {
@@ -161,6 +165,7 @@ func TestChecksumsOfABuild(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		files  map[string]string
 		output string // of a build that failed; "" for another error
@@ -183,6 +188,7 @@ func TestFailures(t *testing.T) {
 
 // TestABuildIsBoundByItsContext: a build whose context ends is killed.
 func TestABuildIsBoundByItsContext(t *testing.T) {
+	t.Parallel()
 	f := open(t, with(goFiles, "dev.json5", `{ build: ["go", "run", "."] }`, "main.go", "package main\n\nfunc main() { select {} }\n"))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
@@ -193,6 +199,7 @@ func TestABuildIsBoundByItsContext(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		files map[string]string
 		says  string
@@ -211,6 +218,7 @@ func TestOpen(t *testing.T) {
 
 // TestAFileIsNoFolder: the manifest's own path is taken for what it is.
 func TestAFileIsNoFolder(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"plugin.json": demoManifest})
 	if _, err := Open(filepath.Join(dir, "plugin.json")); err == nil || !strings.Contains(err.Error(), "name the folder of the plugin, such as "+dir) {
 		t.Errorf("%v", err)
@@ -218,6 +226,7 @@ func TestAFileIsNoFolder(t *testing.T) {
 }
 
 func TestOutputIsBounded(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "output")
 	if err := os.WriteFile(name, []byte(strings.Repeat("ü", maxOutput)), 0o600); err != nil {
 		t.Fatal(err)
@@ -230,6 +239,7 @@ func TestOutputIsBounded(t *testing.T) {
 // TestBuildMissing: what is not there is built into the folder, once; what is there
 // is not.
 func TestBuildMissing(t *testing.T) {
+	t.Parallel()
 	f := open(t, with(goFiles, ".git/config", "", "main.go", "package main\n\nfunc main() {}\n"))
 	for i, want := range []bool{true, false} {
 		if built, err := f.BuildMissing(t.Context()); err != nil || built != want {

@@ -306,6 +306,7 @@ func folder(t *testing.T, s seed) string {
 // Every seeded mistake is found, as what it is, and its message names the thing and
 // what to do about it.
 func TestSeededMistakes(t *testing.T) {
+	t.Parallel()
 	if len(seeded) < 20 {
 		t.Errorf("%d mistakes", len(seeded))
 	}
@@ -354,6 +355,7 @@ func TestNoMistakes(t *testing.T) {
 
 // All that can be said is said at once.
 func TestManyMistakesAtOnce(t *testing.T) {
+	t.Parallel()
 	r, err := Check(t.Context(), folder(t, seed{name: "none", manifest: `{"id": "Weather", "version": "", "protocol": "1"}`}), Options{})
 	must(t, err)
 	if r.Errors() != 4 {
@@ -363,6 +365,7 @@ func TestManyMistakesAtOnce(t *testing.T) {
 
 // A caller that goes away gets an error, not a report.
 func TestCheckIsCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if r, err := Check(ctx, folder(t, seed{name: "none"}), Options{}); !errors.Is(err, context.Canceled) {

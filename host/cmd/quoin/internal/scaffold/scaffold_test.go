@@ -39,6 +39,7 @@ func run(t *testing.T, dir string, args ...string) {
 // TestAScaffoldIsWhole: what is made builds, is tidy, loads and passes its tests,
 // also with a name that is not an identifier.
 func TestAScaffoldIsWhole(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "road-works")
 	made, err := Create(context.Background(), Options{ID: "road-works", Dir: dir, Source: checkout(t)})
 	if err != nil {
@@ -104,6 +105,7 @@ func TestARelease(t *testing.T) {
 
 // TestTheLeastGo: the version that a release's plugins ask for is that of go.mod.
 func TestTheLeastGo(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("../../../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +116,7 @@ func TestTheLeastGo(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]Names{
 		"weather":      {"weather", "weather", "Weather"},
 		"road-works-2": {"road-works-2", "road_works_2", "RoadWorks2"},
@@ -138,6 +141,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestNothingIsOverwritten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, err := Create(context.Background(), Options{ID: "weather", Dir: dir, Source: checkout(t)})
 	if err == nil || !strings.Contains(err.Error(), "exists already") {
@@ -150,6 +154,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 
 // TestAFailureLeavesNothing: a folder that cannot be filled is not left behind.
 func TestAFailureLeavesNothing(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "weather")
 	if _, err := Create(context.Background(), Options{ID: "weather", Dir: dir, Source: Source{Dir: t.TempDir()}}); err == nil {
 		t.Error("a checkout without go.mod was taken")
@@ -164,6 +169,7 @@ func TestAFailureLeavesNothing(t *testing.T) {
 }
 
 func TestEveryLanguageCanBeFinished(t *testing.T) {
+	t.Parallel()
 	for _, l := range Languages() {
 		if finishers[l] == nil {
 			t.Errorf("the templates of %s have no finisher", l)
@@ -172,6 +178,7 @@ func TestEveryLanguageCanBeFinished(t *testing.T) {
 }
 
 func TestFindSource(t *testing.T) {
+	t.Parallel()
 	s, err := FindSource("", t.TempDir())
 	if err != nil || s.Version != "" || !isCheckout(s.Dir) {
 		t.Errorf("%+v, %v; want the checkout of this test", s, err)
@@ -185,6 +192,7 @@ func TestFindSource(t *testing.T) {
 }
 
 func TestReleased(t *testing.T) {
+	t.Parallel()
 	vcs := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123"}}
 	for _, tc := range []struct {
 		main     debug.Module
