@@ -72,6 +72,7 @@ func TestEverythingAdvertisedIsCallable(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			g := rand.New(rand.NewPCG(seed, 7))
 			var own, client []catalog.Tool
 			for _, name := range oddNames {

@@ -33,6 +33,7 @@ return sum`
 	for _, yields := range []bool{false, true} {
 		for _, stored := range []bool{false, true} {
 			t.Run(fmt.Sprintf("yields %t, stored %t", yields, stored), func(t *testing.T) {
+				t.Parallel()
 				var store runstore.Store
 				if stored {
 					store = openDir(t, mkdir(t))

@@ -18,7 +18,7 @@ import (
 func TestHostileGuests(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{
-		Settings: host.Settings{MemoryLimit: 32 << 20},
+		Settings: host.Settings{MemoryLimit: 32 << 20, Timeout: time.Minute},
 		Tools:    []catalog.Tool{echo("echo")},
 	})
 	for _, tc := range []struct {
@@ -40,7 +40,7 @@ func TestHostileGuests(t *testing.T) {
 		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, host.CodeInvalidInput},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := host.ExecInput{Code: tc.code, Timeout: time.Minute} // only loops take it
+			in := host.ExecInput{Code: tc.code}
 			if tc.want == host.CodeTimeout {
 				in.Timeout = soon
 			}

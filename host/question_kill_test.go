@@ -197,6 +197,7 @@ func TestHostIsKilledAroundAQuestion(t *testing.T) {
 		{"ordered", "held", false, false, unknown, []string{"asks", inM}},
 	} {
 		t.Run(tc.stage+"/"+tc.kind, func(t *testing.T) {
+			t.Parallel()
 			dir := mkdir(t)
 			id := inquired(t, dir, tc.stage, tc.kind)
 			desk := newDesk()

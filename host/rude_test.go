@@ -100,6 +100,7 @@ func TestRudeClaims(t *testing.T) {
 		"no-required-tools", "bad-schema", "huge-description", "configure-refuse", "describe-exit",
 	} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			dir := pluginDir(t, "rude", "issues")
 			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
 				t.Fatal(err)
@@ -140,6 +141,7 @@ func TestRudeScopes(t *testing.T) {
 		"scope-not-json", "scope-array", "scope-wide", "scope-deep", "scope-huge", "scope-error", "scope-panic", "scope-exit",
 	} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			dir := pluginDir(t, "rude")
 			if err := os.WriteFile(filepath.Join(dir, "rude", "rude.mode"), []byte(mode), 0o600); err != nil {
 				t.Fatal(err)

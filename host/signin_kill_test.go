@@ -261,6 +261,7 @@ func TestHostIsKilledAroundASignIn(t *testing.T) {
 		{"settled", false, false, ordered, 1},
 	} {
 		t.Run(tc.stage, func(t *testing.T) {
+			t.Parallel()
 			dir, shop := mkdir(t), newPrivateShop(t)
 			address := shop.URL + "/mcp"
 			id := stuckAtSignIn(t, dir, tc.stage, address)
