@@ -58,10 +58,12 @@ func TestDeadlineWithToolsPending(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
-	r := h.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
+	id := wantWaiting(t, exec(h, `
 const quick = await tools.echo({n: 1});
-return [quick.n, await tools.slow()]`})
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+await yield_control();
+return [quick.n, await tools.slow()]`), host.ReasonYield)
+	r := h.WaitFor(context.Background(), me, id, soon)
+	wantWaiting(t, r, host.ReasonPendingTools)
 	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:slow" {
 		t.Errorf("pending calls: %+v", r.PendingToolCalls)
 	}
