@@ -121,10 +121,10 @@ func (k *keeper) await(ctx context.Context, r Request, t *task, answered []strin
 			failed = 0
 		case wantsSignIn(err): // another sign-in lets the same task be asked for
 			return nil, &taskRefused{resumeState{Kind: resumeTask, Task: t, Answered: answered}, err}
-		case life.Err() != nil || failed == maxFailedPolls || !passing(err):
-			if life.Err() != nil {
-				k.stopTask(ctx, r, t)
-			}
+		case life.Err() != nil:
+			k.stopTask(ctx, r, t)
+			return nil, k.taskError(life, r, t)
+		case failed == maxFailedPolls || !passing(err):
 			return nil, err
 		default:
 			failed++
@@ -218,11 +218,11 @@ func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (js
 func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *taskParams) (*taskState, error) {
 	c, tool, err := k.current(r.Tool)
 	if err != nil {
-		return nil, err
+		return nil, ofTask(err, true)
 	}
 	release, err := k.admit(ctx, r.Tool)
 	if err != nil {
-		return nil, err
+		return nil, ofTask(err, !tool.ReadOnly)
 	}
 	defer release()
 	f := c.takeOff(ctx, r, k.server.CallTimeout)
@@ -231,9 +231,7 @@ func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *t
 		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), c.session, method, p)
 	})
 	if err != nil {
-		e := k.explain(f.ctx, tool.Name, answer, err)
-		e.Unknown = !tool.ReadOnly // of the call, which goes on at the server
-		return nil, e
+		return nil, ofTask(k.explain(f.ctx, tool.Name, answer, err), !tool.ReadOnly)
 	}
 	var s taskState
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -243,6 +241,15 @@ func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *t
 		return nil, k.unacceptable(tool, CodeInvalidReply, "it describes another task.")
 	}
 	return &s, nil
+}
+
+// ofTask makes the error of a request about a task that of the call, which goes on at the
+// server.
+func ofTask(err error, unknown bool) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.Unknown = unknown
+	}
+	return err
 }
 
 // taskError says why a task was given up.

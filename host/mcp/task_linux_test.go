@@ -210,6 +210,16 @@ func TestClosingEndsTheWaitForATask(t *testing.T) {
 	}
 }
 
+// TestATaskOfAServerThatIsAway may have had its effect.
+func TestATaskOfAServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	k := &keeper{name: "s"}
+	_, err := k.taskRequest(t.Context(), Request{Tool: "t"}, methodTaskGet, &taskParams{TaskID: "T"})
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Code != CodeUnavailable || !e.Unknown {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestTasksThatFail: each end of a task that is not a result is an error with a code.
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
