@@ -33,6 +33,7 @@ type DirOptions struct {
 type Dir struct {
 	path     string
 	options  DirOptions
+	times    times
 	watchers Watchers // told of what this process changes
 }
 
@@ -51,7 +52,7 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 			return nil, err
 		}
 	}
-	return &Dir{path: path, options: o}, nil
+	return &Dir{path: path, options: o, times: defaultTimes}, nil
 }
 
 // Location implements Store: it is the path of the file.

@@ -98,6 +98,19 @@ func TestALateDirectory(t *testing.T) {
 	}
 }
 
+// TestAChangeThatNothingTellsOf is found by a look: the system tells of nothing in a directory
+// that was not there.
+func TestAChangeThatNothingTellsOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "documents")
+	one, other := openDir(t, path, documents.DirOptions{Late: true}), openDir(t, path, documents.DirOptions{Late: true})
+	one.LookOften()
+	heard := one.Watch(t.Context(), ".json")
+	if err := other.Create(t.Context(), "a.json", nil, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	<-heard
+}
+
 // TestOtherFilesAreNoDocuments: what is not a regular file, too large, or of others is not
 // read.
 func TestOtherFilesAreNoDocuments(t *testing.T) {

@@ -8,19 +8,18 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// How often a directory is looked at although nothing was heard of it: seldom
+// times are how often a directory is looked at although nothing was heard of it: seldom
 // where the system tells of changes, which it does not for other machines that
 // share the directory; more often where it does not tell.
-const (
-	lookWhenTold   = 5 * time.Second
-	lookWhenUntold = time.Second
-)
+type times struct{ told, untold time.Duration }
+
+var defaultTimes = times{told: 5 * time.Second, untold: time.Second}
 
 // Watch implements Store.
 func (d *Dir) Watch(ctx context.Context, ext string) <-chan struct{} {
 	c := make(chan struct{}, 1)
 	own := d.watchers.Add(ctx, ext)
-	every := lookWhenTold
+	every := d.times.told
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
 		if err = w.Add(d.path); err != nil {
@@ -29,16 +28,16 @@ func (d *Dir) Watch(ctx context.Context, ext string) <-chan struct{} {
 		}
 	}
 	if w == nil || err != nil {
-		w, every = &fsnotify.Watcher{}, lookWhenUntold // whose channels never receive
+		w, every = &fsnotify.Watcher{}, d.times.untold // whose channels never receive
 	}
-	go watch(ctx, ext, c, own, w, every)
+	go watch(ctx, ext, c, own, w, every, d.times.untold)
 	return c
 }
 
 // watch passes on events of the directory, changes by this process, and
 // ticks. The ticks find what events miss: file systems drop them, and some have
 // no events at all.
-func watch(ctx context.Context, ext string, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every time.Duration) {
+func watch(ctx context.Context, ext string, c chan struct{}, own <-chan struct{}, w *fsnotify.Watcher, every, untold time.Duration) {
 	if w.Events != nil {
 		defer w.Close()
 	}
@@ -54,12 +53,12 @@ func watch(ctx context.Context, ext string, c chan struct{}, own <-chan struct{}
 			}
 			if !ok {
 				w = &fsnotify.Watcher{}
-				tick.Reset(lookWhenUntold)
+				tick.Reset(untold)
 			}
 		case _, ok := <-w.Errors: // events may have been lost
 			if !ok {
 				w = &fsnotify.Watcher{}
-				tick.Reset(lookWhenUntold)
+				tick.Reset(untold)
 			}
 		case <-own:
 		case <-tick.C:
