@@ -3,9 +3,6 @@
 export CGO_ENABLED := 0
 
 GO       ?= go
-# Builds, tests and checks compile with the same flags, in whatever directory, so that what
-# one of them has compiled serves all.
-export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 BIN      := bin
 PLUGINS  := issues calendar fictions
 BUNDLED  := shell
@@ -73,8 +70,9 @@ demo-cluster: build ## Suspend runs on three hosts, kill two of them, and comple
 	$(BIN)/cluster
 
 # gotestsum ends with how many tests ran, and each skipped one with its reason. make lint
-# has the checks of go vet, and no debugger needs what -w leaves out.
-TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -vet=off -ldflags=-w -timeout 20m
+# has the checks of go vet, and no debugger needs what -w leaves out. Most packages wait, so
+# that more of them run at once than there are processors.
+TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -vet=off -ldflags=-w -p 4 -timeout 20m
 
 .PHONY: test
 test: ## Run the tests but for the longest; says at the end what is left out, and why
@@ -232,8 +230,8 @@ generate: ## Regenerate generated files
 .PHONY: lint
 lint: ## Run go vet and staticcheck
 	$(GO) vet -pgo=off ./...
-	GOFLAGS="$(GOFLAGS) -pgo=off" $(GO) run $(staticcheck) ./...
-	@for m in $(MODULES); do (cd $$m && $(GO) vet -pgo=off ./... && GOFLAGS="$(GOFLAGS) -pgo=off" $(GO) run $(staticcheck) ./...) || exit 1; done
+	GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) vet -pgo=off ./... && GOFLAGS=-pgo=off $(GO) run $(staticcheck) ./...) || exit 1; done
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities; ends with 3 where it could not look

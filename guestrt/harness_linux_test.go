@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 // its processes may be left.
 func newPool(t testing.TB, c Config) *Pool {
 	t.Helper()
-	if c.GuestPath == "" {
+	if c.GuestPath == "" && c.NativePath == "" {
 		c.GuestPath = guestPath
 	}
 	p, err := NewPool(context.Background(), c)

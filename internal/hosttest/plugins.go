@@ -1,7 +1,10 @@
 package hosttest
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,31 +32,42 @@ func install(dir, name, folder string) error {
 		return err
 	}
 	for from, to := range map[string]string{bin: name, filepath.Join(top, folder, "plugin.json"): "plugin.json"} {
-		b, err := os.ReadFile(from)
+		f, err := os.Open(from)
 		if err != nil {
 			return err
 		}
-		if err := WriteExecutable(filepath.Join(own, to), b); err != nil {
+		err = copyExecutable(filepath.Join(own, to), f)
+		if err := errors.Join(err, f.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// WriteExecutable writes a file that the test is about to run. No other test starts a
-// process meanwhile: it would have the file open, and the system runs no file that is open
-// for writing.
+// WriteExecutable writes a file that the test is about to run.
 func WriteExecutable(path string, b []byte) error {
+	return copyExecutable(path, bytes.NewReader(b))
+}
+
+// copyExecutable is WriteExecutable for what a reader has. No other test starts a process
+// at that time: the process would have the file open, and the system runs no file that is
+// open for writing.
+func copyExecutable(path string, from io.Reader) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(path, b, 0o755)
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
 }
 
 // Program builds the program of a folder of this module, and returns its path. The
 // program imports nothing below host. Do not write to its file: other tests run it.
 func Program(folder string) (string, error) {
 	return program(filepath.Base(folder), func(path string) error {
-		return goTool([]string{"build", "-trimpath", "-buildvcs=false", "-pgo=off", "-buildmode=exe", "-o", path, module + "/" + folder})
+		return goTool([]string{"build", "-buildvcs=false", "-pgo=off", "-buildmode=exe", "-o", path, module + "/" + folder})
 	})
 }
 
