@@ -181,7 +181,7 @@ func failing(name, message string) catalog.Tool {
 
 // soon is a deadline the test means to meet, with a guest that waits for a tool: on
 // a busy machine it may take a while to get there.
-const soon = 500 * time.Millisecond
+const soon = 1500 * time.Millisecond
 
 func mkdir(t *testing.T) string {
 	t.Helper()

@@ -37,7 +37,7 @@ func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
-	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
+	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering})
 	id := wantWaiting(t, r, host.ReasonApproval)
 	a := <-desk.asked
 	if len(r.PendingToolCalls) != 1 || a.Questions[0].ID != "a" || a.CallID != r.PendingToolCalls[0].ID {
