@@ -120,7 +120,7 @@ func TestWaitingForAPerson(t *testing.T) {
 // TestNoDecisionInTimeDenies, with the program still there or suspended.
 func TestNoDecisionInTimeDenies(t *testing.T) {
 	t.Parallel()
-	h := start(t, newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Second}, "echo")))
+	h := start(t, newDesk().config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: 3 * soon}, "echo")))
 	want := `["The call of \"echo\" was denied: no one approved it in time.","denied","none","quoin:core:echo"]`
 	wantValue(t, exec(h, refused), want)
 	r := h.Exec(t.Context(), me, host.ExecInput{Code: refused, Wait: soon})

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -235,7 +234,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	t.Parallel()
 	const want = `["The call of \"order\" was given up: core asked a person, and had no answer in time.","input_expired","none"]`
 	cfg := newDesk().config([]catalog.Tool{once("", sizeQuestion("a")).tool()})
-	cfg.Approvals.QuestionTimeout = time.Second
+	cfg.Approvals.QuestionTimeout = 3 * soon
 	h := start(t, cfg)
 	wantValue(t, exec(h, ordering), want)
 	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering, Wait: soon})

@@ -79,7 +79,7 @@ func TestManyRunsInFlight(t *testing.T) {
 // TestBusyWorkers: a cell that finds no worker for as long as it may take says so.
 func TestBusyWorkers(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Second}})
+	h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}, Settings: host.Settings{Timeout: time.Minute}})
 	spinning := make(chan *host.Result)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { spinning <- h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`}) }()

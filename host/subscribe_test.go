@@ -168,7 +168,8 @@ func TestAFailingSinkStopsNothing(t *testing.T) {
 // TestMetrics drives a host through what it counts.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10}, Tools: []catalog.Tool{echo("echo")}})
+	config := host.Config{Settings: host.Settings{MaxOutput: 1 << 10}, Tools: []catalog.Tool{echo("echo")}}
+	h := start(t, config.WithTimes(func(n *host.Times) { n.Runs.EvictAfter = time.Hour })) // no guest is restored but for its wait
 	wantValue(t, exec(h, `await tools.search("x"); return await tools.echo({})`), `{}`)
 	id := wantWaiting(t, exec(h, `await yield_control(); try { await tools.call("nope", {}) } catch {} return 1`), host.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `1`)

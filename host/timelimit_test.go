@@ -13,16 +13,14 @@ import (
 // operator's limits, and never extends them.
 func TestACallerCannotExtendTheTimeLimit(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{
-		Settings: host.Settings{Timeout: time.Second, Wait: 100 * time.Millisecond},
-		Tools:    []catalog.Tool{newGate().tool("never")},
-	})
+	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Second}})
 	// Without the limit this context would end the program, as aborted.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	const day = 24 * time.Hour
 	loop := h.Exec(ctx, me, host.ExecInput{Timeout: day, Wait: day, Code: `for (;;);`})
 	wantFailure(t, loop, host.CodeTimeout, "", loop.Phase)
+	h = start(t, host.Config{Settings: host.Settings{Wait: 100 * time.Millisecond}, Tools: []catalog.Tool{newGate().tool("never")}})
 	id := wantWaiting(t, h.Exec(ctx, me, host.ExecInput{Wait: day, Code: `await tools.never()`}), host.ReasonPendingTools)
 	wantWaiting(t, h.WaitFor(ctx, me, id, day), host.ReasonPendingTools)
 }
@@ -61,7 +59,7 @@ func TestTheDeadlineOfACaller(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	id := wantWaiting(t, h.Exec(ctx, me, host.ExecInput{Code: `return await tools.slow()`}), host.ReasonPendingTools)
 	if ctx.Err() != nil {
