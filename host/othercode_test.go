@@ -114,9 +114,9 @@ func TestRunsOfOtherCodeGoOn(t *testing.T) {
 			first := on(dir, builds, guests[tc.from], g, &calls)
 			ids := map[string]string{}
 			for name, p := range suspendedByOtherCode {
-				res := first.Exec(t.Context(), me, host.ExecInput{Code: p.code, Wait: soon})
-				for res.Status == host.StatusWaiting && pendingCalls(t, dir, res.RunID) != p.waitsFor { // a slow machine
-					res = first.WaitFor(t.Context(), me, res.RunID, soon)
+				res := first.Exec(t.Context(), me, host.ExecInput{Code: p.code, Wait: 500 * time.Millisecond}) // before the timer
+				for res.Status == host.StatusWaiting && pendingCalls(t, dir, res.RunID) != p.waitsFor {        // a slow machine
+					res = first.WaitFor(t.Context(), me, res.RunID, 100*time.Millisecond)
 				}
 				if res.Status != host.StatusWaiting {
 					t.Fatalf("%s: %s", name, show(res))
