@@ -43,20 +43,16 @@ func (c *connection) describe(ctx, wire context.Context, agent string) error {
 	}
 	_, c.guard = newClient(wire, headers, c.times.probeTimeout, c.loseServer)
 	c.guard.plain = true
-	raw, err := openapi.Read(ctx, c.server.OpenAPI, c.documentTransport())
+	doc, err := openapi.Load(ctx, c.server.OpenAPI, c.documentTransport())
 	if err != nil {
 		return err
 	}
 	c.signer.carry(c.guard) // tokens are for operations
-	doc, err := openapi.Parse(raw)
-	if err != nil {
-		return err
-	}
 	address, err := doc.Address(c.server.URL, c.server.OpenAPI)
 	if err != nil {
 		return err
 	}
-	server, err := openapi.NewServer(address, c.guard, agent)
+	server, err := doc.At(address, c.guard, agent)
 	if err != nil {
 		return err
 	}

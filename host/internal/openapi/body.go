@@ -5,10 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime"
 	"mime/multipart"
-	"net/textproto"
 	"slices"
 	"strings"
 
@@ -31,7 +29,8 @@ type body struct {
 	kind      bodyKind
 	mediaType string
 	styles    map[string]parameter // of the fields of a form that say how they are written
-	files     map[string]bool      // fields of a multipart body that are base64
+	files     map[string]bool      // fields of a multipart body that are files
+	types     map[string]string    // media types of fields
 }
 
 // kindOf returns how a body of a media type is written.
@@ -60,7 +59,14 @@ const base64Schema = `{"type":"string","contentEncoding":"base64"}`
 // requestBody reads the body of an operation. It takes the media type that programs write
 // most easily.
 func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node) (reason string) {
-	if rb == nil || o.Safe { // the body of a request that only reads has no meaning
+	rb, reason = r.follow(rb)
+	must := rb.Get("required").IsTrue()
+	switch {
+	case reason != "":
+		return reason
+	case o.Safe && must: // a server may not look at it, and what is between may drop it
+		return "it must have a body, and " + o.Method + " is sent without one"
+	case rb == nil || o.Safe:
 		return ""
 	}
 	var best *jsonschema.Node
@@ -74,18 +80,24 @@ func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node)
 			mediaType = "application/octet-stream"
 		}
 		if kind := kindOf(mediaType); kind < b.kind {
-			best, b.kind, b.mediaType = r.follow(m.Value), kind, mediaType
+			best, b.kind, b.mediaType = m.Value, kind, mediaType
 		}
 	}
-	must := rb.Get("required").IsTrue()
 	if b.mediaType == "" {
 		if must {
 			return "its body has no media type"
 		}
 		return ""
 	}
-	f := r.schemas.fragment(best.Get("schema"), input)
-	b.fields(r.schemas, best, f)
+	if best, reason = r.follow(best); reason != "" {
+		return reason
+	}
+	if _, reason := r.follow(best.Get("schema")); reason != "" && b.kind < bodyText {
+		return reason
+	}
+	in.use = map[bool]use{true: upload}[b.kind == bodyMultipart]
+	f := r.schemas.fragment(best.Get("schema"), in.use)
+	b.fields(r.references, best)
 	switch b.kind {
 	case bodyText:
 		f = &fragment{text: []byte(`{"type":"string"}`)}
@@ -98,9 +110,10 @@ func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node)
 }
 
 // fields reads how the fields of a form are written.
-func (b *body) fields(s *schemas, mt *jsonschema.Node, f *fragment) {
-	b.styles, b.files = map[string]parameter{}, map[string]bool{}
+func (b *body) fields(r *references, mt *jsonschema.Node) {
+	b.styles, b.files, b.types = map[string]parameter{}, map[string]bool{}, map[string]string{}
 	for _, e := range mt.Get("encoding").Fields() {
+		b.types[e.Key] = partType(e.Value)
 		style, explode := e.Value.Get("style").Str(), e.Value.Get("explode")
 		if !slices.Contains([]string{"form", "spaceDelimited", "pipeDelimited", "deepObject"}, style) {
 			continue
@@ -111,23 +124,8 @@ func (b *body) fields(s *schemas, mt *jsonschema.Node, f *fragment) {
 		}
 		b.styles[e.Key] = p
 	}
-	var schema struct {
-		Ref        string `json:"$ref"`
-		Properties map[string]struct {
-			Format          string `json:"format"`
-			ContentEncoding string `json:"contentEncoding"`
-			ContentMedia    string `json:"contentMediaType"`
-		} `json:"properties"`
-	}
-	text := f.text
-	if json.Unmarshal(text, &schema) == nil && schema.Ref != "" && len(f.refs) > 0 {
-		text = s.definition(f.refs[0], input).text
-	}
-	if b.kind != bodyMultipart || json.Unmarshal(text, &schema) != nil {
-		return
-	}
-	for name, p := range schema.Properties {
-		b.files[name] = p.Format == "binary" || p.Format == "base64" || p.ContentEncoding == "base64" || p.ContentMedia == "application/octet-stream"
+	if b.kind == bodyMultipart {
+		b.readFiles(r, mt.Get("schema"), 0)
 	}
 }
 
@@ -195,50 +193,20 @@ func (b *body) multipart(raw json.RawMessage) (content []byte, mediaType string,
 	return out.Bytes(), w.FormDataContentType(), nil
 }
 
-// part writes one part of a multipart body.
-func (b *body) part(w *multipart.Writer, name string, value any) error {
-	if value == nil {
-		return nil
-	}
-	content, kind := []byte(plain(value)), ""
-	disposition := map[string]string{"name": name}
-	switch value.(type) {
-	case map[string]any, []any:
-		kind = "application/json"
-	case string:
-		if b.files[name] {
-			decoded, err := decodeBase64(string(content))
-			if err != nil {
-				return fmt.Errorf("body.%s must be base64, because it is sent as a file", name)
-			}
-			content, kind = decoded, "application/octet-stream"
-			disposition["filename"] = "file"
-		}
-	}
-	h := textproto.MIMEHeader{}
-	h.Set("Content-Disposition", mime.FormatMediaType("form-data", disposition))
-	if kind != "" {
-		h.Set("Content-Type", kind)
-	}
-	part, err := w.CreatePart(h)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(part, bytes.NewReader(content))
-	return err
-}
-
 // responses reads what an operation answers when it succeeds.
 func (r *reader) responses(o *Operation, rs *jsonschema.Node) {
 	o.accept = "*/*"
 	var outputs [][]byte
 	all := &fragment{}
 	var types []string
+	unknown := false // an answer may be one that cannot be read
 	for _, response := range rs.Fields() {
 		if !strings.HasPrefix(response.Key, "2") {
 			continue
 		}
-		for _, m := range r.follow(response.Value).Get("content").Fields() {
+		response, reason := r.follow(response.Value)
+		unknown = unknown || reason != ""
+		for _, m := range response.Get("content").Fields() {
 			mediaType, _, err := mime.ParseMediaType(m.Key)
 			if err != nil || !isJSON(mediaType) {
 				continue
@@ -246,7 +214,9 @@ func (r *reader) responses(o *Operation, rs *jsonschema.Node) {
 			if !slices.Contains(types, mediaType) && len(types) < 8 {
 				types = append(types, mediaType)
 			}
-			if n := r.follow(m.Value).Get("schema"); n != nil && len(outputs) < 8 {
+			m, reason := r.follow(m.Value)
+			unknown = unknown || reason != ""
+			if n := m.Get("schema"); n != nil && len(outputs) < 8 {
 				f := r.schemas.fragment(n, output)
 				if !slices.ContainsFunc(outputs, func(o []byte) bool { return bytes.Equal(o, f.text) }) {
 					outputs, all.refs = append(outputs, f.text), append(all.refs, f.refs...)
@@ -258,10 +228,10 @@ func (r *reader) responses(o *Operation, rs *jsonschema.Node) {
 	if len(types) > 0 {
 		o.accept = strings.Join(types, ", ")
 	}
-	switch len(outputs) {
-	case 0:
+	switch {
+	case unknown || len(outputs) == 0:
 		return
-	case 1:
+	case len(outputs) == 1:
 		all.text = outputs[0]
 	default:
 		all.text = append(append([]byte(`{"anyOf":[`), bytes.Join(outputs, []byte(","))...), "]}"...)

@@ -10,23 +10,26 @@
 //
 // # Lifecycle
 //
-// [Read] fetches the text of a document, [Parse] makes a Document of it, and
-// [Document.At] a Server. Nothing of it needs to be closed.
+// [Load] reads a Document, [Parse] one whose text is there already, and [Document.At] makes
+// a Server of it. Nothing of it needs to be closed.
 //
 // # Concurrency
 //
-// A Document is never changed after Parse. Calls of a Server run side by side.
+// A Document is never changed after At. Calls of a Server run side by side.
 //
 // # Failure
 //
-// An operation that cannot be offered is left out with a reason, and the others stay.
+// An operation that cannot be offered is left out with a reason, and the others stay. No
+// operation is offered without a parameter or a body that it may need: a part that cannot
+// be read leaves the operation out.
 // Every answer that is not 2xx is a [StatusError].
 //
 // # Trust
 //
 // Documents are hostile. Size, nesting and number of values are bounded before a
-// document is decoded; names and schemas again afterwards. References that
-// lead out of the document are not followed. Requests go to the origin of the Server and to no
+// document is decoded; names and schemas again afterwards. References of a
+// document at an address do not lead out of it; those of a file lead to files below its
+// directory. Requests go to the origin of the Server and to no
 // other, whatever the document says: neither servers in it, nor paths, nor parameters,
 // nor redirects change that. A parameter cannot leave its place in the address. Answers
 // are bounded before they are decoded.

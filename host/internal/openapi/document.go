@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -34,10 +35,14 @@ type Document struct {
 	Operations []Operation
 	// LeftOut are those that cannot.
 	LeftOut []LeftOut
+	source  string // where it was read, if that is known
 }
 
-// LeftOut is an operation that cannot be offered.
-type LeftOut struct{ Name, Reason string }
+// LeftOut is an operation that cannot be offered, or a path that cannot be read.
+type LeftOut struct {
+	Name, Reason string
+	Reference    string // that leads nowhere, if that is the reason
+}
 
 // Operation is one method of one path.
 type Operation struct {
@@ -50,105 +55,168 @@ type Operation struct {
 	parameters         []parameter
 	body               *body
 	accept             string
+	servers            []string // of its own
+	base               *url.URL // the one of them that is used
 }
 
-// Parse reads a document. It returns an error for one that is no OpenAPI 3 at all.
-func Parse(raw []byte) (*Document, error) {
+// bounds are those of the tree of one file.
+var bounds = jsonschema.Bounds{Bytes: maxText, Values: 2 * maxValues, Nesting: maxDepth + 1}
+
+// Parse reads a document without any other file. It returns an error for one that is no
+// OpenAPI 3 at all.
+func Parse(raw []byte) (*Document, error) { return read(raw, nil) }
+
+// read reads a document with the files next to it.
+func read(raw []byte, next *files) (*Document, error) {
 	normal, err := normalise(raw)
 	if err != nil {
 		return nil, err
 	}
-	tree := jsonschema.Bounds{Bytes: maxText, Values: 2 * maxValues, Nesting: maxDepth + 1}.Parse(normal)
+	tree := bounds.Parse(normal)
 	root := tree.Root()
-	version := root.Get("openapi").Str()
+	version := word(root.Get("openapi"))
 	switch {
 	case !root.Is(jsonschema.Object):
 		return nil, errors.New("it is not an object with the member openapi")
 	case root.Get("openapi") == nil && root.Get("swagger") != nil:
-		return nil, fmt.Errorf("it is Swagger %.20q; convert it to OpenAPI 3", root.Get("swagger").Str())
+		return nil, fmt.Errorf("it is Swagger %.20q; convert it to OpenAPI 3", word(root.Get("swagger")))
 	case !versionPattern.MatchString(version):
 		return nil, fmt.Errorf("its version is %.20q; expected OpenAPI 3.0, 3.1 or 3.2", version)
 	}
+	if next != nil {
+		next.absolute(root, next.own)
+	}
+	refs := &references{tree: tree, files: next}
 	r := &reader{
-		tree:    tree,
-		schemas: newSchemas(tree, strings.HasPrefix(version, "3.0")),
-		doc:     &Document{Format: version},
-		names:   map[string]int{},
+		references: refs,
+		schemas:    newSchemas(refs, strings.HasPrefix(version, "3.0")),
+		doc:        &Document{Format: version},
+		names:      map[string]int{},
 	}
 	r.document(root)
 	return r.doc, nil
+}
+
+// word returns a text, also one without quotes that YAML takes for a number or a truth.
+func word(n *jsonschema.Node) string {
+	if n.Is(jsonschema.Bool) {
+		return string(n.Raw)
+	}
+	if n.Is(jsonschema.Number) {
+		return n.Text
+	}
+	return n.Str()
 }
 
 var versionPattern = regexp.MustCompile(`^3\.[0-2](\.|$)`)
 
 // reader takes operations out of the tree of a document.
 type reader struct {
-	tree    *jsonschema.Document
+	*references
 	schemas *schemas
 	doc     *Document
 	names   map[string]int // how often an operationId stands in the document
 	bytes   int
+	taken   map[string]bool // names of operations
+	items   []pathItem
 }
 
-// maxHops is how many references in a row are followed.
-const maxHops = 16
-
-// follow returns what a node stands for: itself, or what its reference leads to, nil if
-// that is nowhere.
-func (r *reader) follow(n *jsonschema.Node) *jsonschema.Node {
-	for range maxHops {
-		ref := n.Get("$ref")
-		if ref == nil {
-			return n
-		}
-		n = r.tree.Target(ref.Str())
-	}
-	return nil
+// pathItem is what stands at one path.
+type pathItem struct {
+	path string
+	node *jsonschema.Node
 }
 
 // document reads everything.
 func (r *reader) document(root *jsonschema.Node) {
 	info := root.Get("info")
-	r.doc.Title, r.doc.Version = text.Shorten(info.Get("title").Str(), maxTitle), text.Shorten(info.Get("version").Str(), maxTitle)
-	for _, s := range root.Get("servers").List() {
-		r.doc.Servers = append(r.doc.Servers, serverURL(s))
-	}
-	paths := root.Get("paths").Fields()
-	for _, p := range paths {
-		for _, op := range operationsOf(r.follow(p.Value)) {
-			r.names[op.Get("operationId").Str()]++
+	r.doc.Title, r.doc.Version = text.Shorten(word(info.Get("title")), maxTitle), text.Shorten(word(info.Get("version")), maxTitle)
+	r.doc.Servers = serversOf(root)
+	for _, p := range root.Get("paths").Fields() {
+		node, reason := r.pathItem(p.Value)
+		if reason != "" {
+			r.leaveOut(p.Key, reason)
+			continue
+		}
+		r.items = append(r.items, pathItem{p.Key, node})
+		for _, op := range operationsOf(node) {
+			op, _ = r.follow(op)
+			r.names[word(op.Get("operationId"))]++
 		}
 	}
-	taken := map[string]bool{}
-	for _, p := range paths {
-		item := r.follow(p.Value)
-		for method, op := range operationsOf(item) {
-			o := Operation{Method: method, Path: p.Key, Name: r.name(method, p.Key, op)}
-			reason := ""
-			switch {
-			case len(r.doc.Operations) >= maxOperations || r.bytes > maxSchemas:
-				reason = "the document has too many"
-			case taken[o.Name]:
-				reason = "another operation has this name"
-			default:
-				reason = r.operation(&o, item, op)
-			}
-			if reason != "" {
-				r.doc.LeftOut = append(r.doc.LeftOut, LeftOut{Name: o.Name, Reason: reason})
-				continue
-			}
-			taken[o.Name] = true
-			r.bytes += len(o.Input) + len(o.Output)
-			r.doc.Operations = append(r.doc.Operations, o)
+	r.taken = map[string]bool{}
+	for _, item := range r.items {
+		for method, op := range operationsOf(item.node) {
+			r.offer(method, item, op)
 		}
 	}
+}
+
+// pathItem returns what stands at a path: what its reference leads to, with what stands
+// next to the reference.
+func (r *reader) pathItem(n *jsonschema.Node) (item *jsonschema.Node, reason string) {
+	to, reason := r.follow(n)
+	if reason != "" || to == n || len(n.Fields()) == 1 {
+		return to, reason
+	}
+	item = &jsonschema.Node{Kind: jsonschema.Object}
+	for _, m := range n.Fields() {
+		if m.Key != "$ref" {
+			item.Members = append(item.Members, m)
+		}
+	}
+	for _, m := range to.Fields() {
+		if item.Get(m.Key) == nil {
+			item.Members = append(item.Members, m)
+		}
+	}
+	return item, ""
+}
+
+// offer adds an operation, or says why it cannot be offered.
+func (r *reader) offer(method string, item pathItem, op *jsonschema.Node) {
+	op, reason := r.follow(op)
+	o := Operation{Method: method, Path: item.path, Name: r.name(method, item.path, op)}
+	switch {
+	case reason != "":
+	case len(r.doc.Operations) >= maxOperations || r.bytes > maxSchemas:
+		reason = "the document has too many"
+	case r.taken[o.Name]:
+		reason = "another operation has this name"
+	default:
+		reason = r.operation(&o, item.node, op)
+	}
+	if reason != "" {
+		r.leaveOut(o.Name, reason)
+		return
+	}
+	r.taken[o.Name] = true
+	r.bytes += len(o.Input) + len(o.Output)
+	r.doc.Operations = append(r.doc.Operations, o)
+}
+
+// leaveOut notes what cannot be offered.
+func (r *reader) leaveOut(name, reason string) {
+	out := LeftOut{Name: name, Reason: reason}
+	if reason == r.lost.reason {
+		out.Reference = r.lost.ref
+	}
+	r.doc.LeftOut = append(r.doc.LeftOut, out)
+}
+
+// serversOf returns the addresses of servers.
+func serversOf(n *jsonschema.Node) (out []string) {
+	for _, s := range n.Get("servers").List() {
+		out = append(out, serverURL(s))
+	}
+	return out
 }
 
 // serverURL returns the address of a server with its variables at their defaults.
 func serverURL(s *jsonschema.Node) string {
 	address := text.Shorten(s.Get("url").Str(), 1024)
 	for _, v := range s.Get("variables").Fields() {
-		address = text.Shorten(strings.ReplaceAll(address, "{"+v.Key+"}", v.Value.Get("default").Str()), 1024)
+		address = text.Shorten(strings.ReplaceAll(address, "{"+v.Key+"}", word(v.Value.Get("default"))), 1024)
 	}
 	return address
 }
@@ -170,7 +238,7 @@ func operationsOf(item *jsonschema.Node) iter.Seq2[string, *jsonschema.Node] {
 // name is what an operation is called: its own id, if no other has the same, else its
 // method and path. So the name of an operation does not depend on the order of others.
 func (r *reader) name(method, path string, op *jsonschema.Node) string {
-	if id := op.Get("operationId").Str(); id != "" && len(id) <= 256 && r.names[id] == 1 && strings.TrimSpace(id) == id && text.IsPrintable(id) {
+	if id := word(op.Get("operationId")); id != "" && len(id) <= 256 && r.names[id] == 1 && strings.TrimSpace(id) == id && text.IsPrintable(id) {
 		return id
 	}
 	var b strings.Builder

@@ -113,6 +113,16 @@ paths:
 	}
 }
 
+// TestUnquotedWords: YAML takes some texts for numbers and truths.
+func TestUnquotedWords(t *testing.T) {
+	for _, version := range []string{"3.0", "3.1", "3.2"} {
+		d := parse(t, "openapi: "+version+"\ninfo: {title: 404, version: 1.0}\npaths:\n  /a/{1}:\n    get: {operationId: 7, parameters: [{name: 1, in: path, required: true}, {name: true, in: query, required: true}]}\n")
+		if d.Format != version || d.Title != "404" || d.Version != "1.0" || d.Operations[0].Name != "7" || !strings.Contains(string(d.Operations[0].Input), `"required":["1","true"]`) {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 // TestNames: a name never depends on the order of operations.
 func TestNames(t *testing.T) {
 	d := parse(t, `{"openapi":"3.0.0","info":{"title":"T","version":"1"},"paths":{
@@ -130,7 +140,7 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"get_a", "post_a", "get_b_x_y_c_json", "get_c", "get_d", "get_e_f", "issues/list-for-repo"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]LeftOut{{"get_e_f", "another operation has this name"}}, d.LeftOut); diff != "" {
+	if diff := cmp.Diff([]LeftOut{{Name: "get_e_f", Reason: "another operation has this name"}}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -151,7 +161,10 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	for operation, want := range map[string]string{
-		`{"servers":[{"url":"https://evil.example"}],"responses":{}}`:                                "a server of its own",
+		`{"parameters":[{"in":"query","required":true}],"responses":{}}`:                             "has no name",
+		`{"parameters":[{"$ref":"#/components/parameters/gone"}],"responses":{}}`:                    "not where its reference leads",
+		`{"parameters":[{"$ref":"#/paths/~1a/get/parameters/0"}],"responses":{}}`:                    "refers to itself",
+		`{"requestBody":{"required":true,"content":{"application/json":{}}},"responses":{}}`:         "GET is sent without one",
 		`{"parameters":[{"name":"c","in":"cookie","required":true}],"responses":{}}`:                 "cookies are not sent",
 		`{"parameters":[{"name":"c","in":"moon","required":true}],"responses":{}}`:                   "not known",
 		`{"parameters":[{"name":"a b","in":"header","required":true}],"responses":{}}`:               "not the name of a header",
@@ -177,7 +190,8 @@ func TestNoDocument(t *testing.T) {
 		"\x00":                         "",
 		`{"swagger":"2.0"}`:            "convert it to OpenAPI 3",
 		`{"openapi":"4.0.0"}`:          "expected OpenAPI 3.0",
-		`{"openapi":3}`:                "expected OpenAPI 3.0",
+		`{"openapi":3}`:                "its version is \"3\"; expected OpenAPI 3.0",
+		"swagger: 2.0":                 "Swagger \"2.0\"",
 		deep:                           "levels deep",
 		"openapi: 3.0.0\nx: " + deep:   "levels deep",
 		"openapi: &a [*a]":             "levels deep",
@@ -193,13 +207,12 @@ func TestNoDocument(t *testing.T) {
 	}
 }
 
-// TestReferences: cycles, dangling and remote references cost nothing and break nothing.
+// TestReferences: schemas that are cycles, nowhere or remote cost nothing and break nothing.
 func TestReferences(t *testing.T) {
-	d := parse(t, one("3.0.0", "/a", `"get":{"parameters":[{"$ref":"#/components/parameters/A"},{"name":"q","in":"query","schema":{"$ref":"#/components/schemas/Self"}},
+	d := parse(t, one("3.0.0", "/a", `"get":{"parameters":[{"name":"q","in":"query","schema":{"$ref":"#/components/schemas/Self"}},
 		{"name":"r","in":"query","schema":{"$ref":"http://169.254.169.254/latest"}},{"name":"f","in":"query","schema":{"$ref":"/etc/passwd"}},{"name":"n","in":"query","schema":{"$ref":"#/nothing"}},
-		{"name":"p","in":"query","schema":{"$ref":"#/paths/~1a/get/parameters/1/schema"}}],"responses":{"200":{"$ref":"#/components/responses/R"}}}`,
-		`,"components":{"parameters":{"A":{"$ref":"#/components/parameters/B"},"B":{"$ref":"#/components/parameters/A"}},
-		"responses":{"R":{"$ref":"#/components/responses/R"}},
+		{"name":"p","in":"query","schema":{"$ref":"#/paths/~1a/get/parameters/0/schema"}}],"responses":{"200":{"$ref":"#/components/responses/R"}}}`,
+		`,"components":{"responses":{"R":{"$ref":"#/components/responses/R"}},
 		"schemas":{"Self":{"$ref":"#/components/schemas/Other"},"Other":{"$ref":"#/components/schemas/Self"}}}`))
 	if len(d.Operations) != 1 {
 		t.Fatalf("%+v", d)

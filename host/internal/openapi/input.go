@@ -12,6 +12,7 @@ import (
 // name, the later says in it where it stands, as in id_query.
 type inputSchema struct {
 	schemas  *schemas
+	use      use
 	names    map[string]bool
 	members  bytes.Buffer
 	required []string
@@ -84,5 +85,5 @@ func (in *inputSchema) schema() json.RawMessage {
 		b.WriteByte(']')
 	}
 	b.WriteString(`,"additionalProperties":false}`)
-	return in.schemas.whole(&fragment{text: b.Bytes(), refs: in.refs}, input, maxInputSchema)
+	return in.schemas.whole(&fragment{text: b.Bytes(), refs: in.refs}, in.use, maxInputSchema)
 }

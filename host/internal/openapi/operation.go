@@ -15,8 +15,8 @@ import (
 
 // operation fills in an operation, or says why it cannot be offered.
 func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason string) {
-	if len(op.Get("servers").List()) > 0 || len(item.Get("servers").List()) > 0 {
-		return "it has a server of its own, and requests go to the one of the configuration"
+	if o.servers = serversOf(op); o.servers == nil {
+		o.servers = serversOf(item)
 	}
 	if reason := checkPath(o.Path); reason != "" {
 		return reason
@@ -33,7 +33,7 @@ func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason stri
 	if reason := r.parameters(o, in, item, op); reason != "" {
 		return reason
 	}
-	if reason := r.requestBody(o, in, r.follow(op.Get("requestBody"))); reason != "" {
+	if reason := r.requestBody(o, in, op.Get("requestBody")); reason != "" {
 		return reason
 	}
 	o.Input = in.schema()
@@ -73,9 +73,17 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 	seen := map[place]bool{}
 	var all []*jsonschema.Node
 	for _, p := range slices.Concat(op.Get("parameters").List(), item.Get("parameters").List()) {
-		p = r.follow(p)
-		at := place{p.Get("name").Str(), p.Get("in").Str()}
-		if at.name == "" || seen[at] {
+		if p.Is(jsonschema.Null) {
+			continue
+		}
+		p, reason := r.follow(p)
+		at := place{word(p.Get("name")), p.Get("in").Str()}
+		switch {
+		case reason != "":
+			return reason // it may have to be given
+		case at.name == "":
+			return "a parameter of it has no name"
+		case seen[at]:
 			continue
 		}
 		seen[at] = true
@@ -92,7 +100,7 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 		must := p.Get("in").Str() == "path" || p.Get("required").IsTrue()
 		known, reason := parameterOf(p)
 		if reason != "" && must {
-			return "its parameter " + strconv.Quote(text.Shorten(p.Get("name").Str(), 64)) + " " + reason
+			return "its parameter " + strconv.Quote(text.Shorten(word(p.Get("name")), 64)) + " " + reason
 		}
 		if reason != "" || known.in == "" {
 			continue
@@ -116,7 +124,7 @@ func missingParameter(o *Operation) string {
 // parameterOf returns how a parameter is sent, why it cannot be, or nothing for one that is
 // not a program's to set.
 func parameterOf(p *jsonschema.Node) (out parameter, reason string) {
-	out = parameter{name: p.Get("name").Str(), in: p.Get("in").Str(), style: p.Get("style").Str(), reserved: p.Get("allowReserved").IsTrue()}
+	out = parameter{name: word(p.Get("name")), in: p.Get("in").Str(), style: p.Get("style").Str(), reserved: p.Get("allowReserved").IsTrue()}
 	styles := map[string][]string{
 		"path":   {"simple", "label", "matrix"},
 		"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
@@ -151,7 +159,8 @@ func parameterOf(p *jsonschema.Node) (out parameter, reason string) {
 func (r *reader) parameterSchema(p *jsonschema.Node) *fragment {
 	n := p.Get("schema")
 	if content := p.Get("content").Fields(); n == nil && len(content) > 0 {
-		n = r.follow(content[0].Value).Get("schema")
+		mediaType, _ := r.follow(content[0].Value)
+		n = mediaType.Get("schema")
 	}
 	return r.schemas.fragment(n, input)
 }

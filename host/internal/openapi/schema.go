@@ -21,18 +21,20 @@ const (
 )
 
 // use says for which direction a schema is written: members that only the server may set
-// are not part of an input, and those that only the client may set of no output.
+// are not part of an input, and those that only the client may set of no output. An upload
+// is an input of which files may be part.
 type use int
 
 const (
 	input use = iota
+	upload
 	output
 )
 
 // schemas writes the schemas of a document as JSON Schema 2020-12. A definition is written
 // once for each use.
 type schemas struct {
-	doc    *jsonschema.Document
+	doc    *references
 	legacy bool // 3.0, whose schemas differ from JSON Schema
 	names  map[string]string
 	taken  map[string]bool
@@ -52,7 +54,7 @@ type fragment struct {
 }
 
 // newSchemas returns the schemas of a document.
-func newSchemas(doc *jsonschema.Document, legacy bool) *schemas {
+func newSchemas(doc *references, legacy bool) *schemas {
 	return &schemas{doc: doc, legacy: legacy, names: map[string]string{}, taken: map[string]bool{}, parts: map[part]*fragment{}}
 }
 
@@ -110,9 +112,22 @@ func (s *schemas) definition(ref string, u use) *fragment {
 	if f := s.parts[key]; f != nil {
 		return f
 	}
-	f := s.fragment(s.doc.Target(ref), u)
+	target, _ := s.doc.target(ref)
+	f := s.fragment(target, u)
 	s.parts[key] = f
 	return f
+}
+
+// leads reports whether a reference leads to a definition.
+func (s *schemas) leads(ref string) bool {
+	if strings.HasPrefix(ref, "#/") {
+		return true
+	}
+	if ref == "" || ref[0] == '#' {
+		return false
+	}
+	target, _ := s.doc.target(ref)
+	return target != nil
 }
 
 // name is what the definition of a reference is called.

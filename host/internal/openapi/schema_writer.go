@@ -52,6 +52,8 @@ func (w *schemaWriter) schema(n *jsonschema.Node, depth int) {
 		w.out.Write(n.Raw)
 	case !n.Is(jsonschema.Object):
 		w.out.WriteString("{}")
+	case w.use == upload && isFile(n):
+		w.file(n)
 	case w.schemas.legacy && n.Get("nullable").IsTrue() && n.Get("type") == nil:
 		w.out.WriteString(`{"anyOf":[`)
 		w.object(n, depth)
@@ -74,7 +76,7 @@ func (w *schemaWriter) object(n *jsonschema.Node, depth int) {
 		w.out.WriteByte(':')
 	}
 	ref := n.Get("$ref").Str()
-	if strings.HasPrefix(ref, "#/") {
+	if w.schemas.leads(ref) {
 		key("$ref")
 		w.refs = append(w.refs, ref)
 		w.out.Write(quote("#/$defs/" + w.schemas.name(ref)))
@@ -123,7 +125,7 @@ func (w *schemaWriter) schemaMap(n *jsonschema.Node, depth int) {
 
 // hidden reports whether a property is not for this use.
 func (w *schemaWriter) hidden(n *jsonschema.Node) bool {
-	return w.use == input && n.Get("readOnly").IsTrue() || w.use == output && n.Get("writeOnly").IsTrue()
+	return w.use != output && n.Get("readOnly").IsTrue() || w.use == output && n.Get("writeOnly").IsTrue()
 }
 
 // schemaList writes a list of schemas.

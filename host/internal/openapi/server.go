@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -168,7 +169,8 @@ func (p *parameter) put(raw json.RawMessage, path map[string]string, query *[]st
 // address joins the base, the path with its parameters, and the query.
 func (s *Server) address(o *Operation, path map[string]string, query []string) (*url.URL, error) {
 	filled := pathParameter.ReplaceAllStringFunc(o.Path, func(m string) string { return path[m[1:len(m)-1]] })
-	escaped := strings.TrimRight(s.base.EscapedPath(), "/") + filled
+	base := cmp.Or(o.base, s.base)
+	escaped := strings.TrimRight(base.EscapedPath(), "/") + filled
 	decoded, err := url.PathUnescape(escaped)
 	if err != nil {
 		return nil, err
@@ -179,7 +181,7 @@ func (s *Server) address(o *Operation, path map[string]string, query []string) (
 	}) {
 		return nil, fmt.Errorf("a parameter of the path must not be . or .., because that leads elsewhere")
 	}
-	u := *s.base
+	u := *base
 	u.Path, u.RawPath, u.RawQuery = decoded, escaped, strings.Join(query, "&")
 	return &u, nil
 }
