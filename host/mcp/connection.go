@@ -44,6 +44,7 @@ type connection struct {
 	err      error         // why; valid after ended
 	lost     chan error    // capacity 1: the server on the network is not there any more
 
+	left  []LeftOut     // of the last list; the keeper's own
 	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
 
 	flights    flights

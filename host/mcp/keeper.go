@@ -25,6 +25,7 @@ type keeper struct {
 	tried   chan struct{}   // closed after the first attempt
 	delay   time.Duration   // before the next attempt; the goroutine's own
 	pins    *pins
+	left    []LeftOut // what the log has of it; the goroutine's own
 	limits  limits
 	signer  *signer // nil if the server is not signed in to
 
@@ -184,6 +185,7 @@ func (k *keeper) refresh(ctx context.Context, c *connection) error {
 	if err != nil {
 		return err
 	}
+	k.noteLeftOut(c.left)
 	k.up(c, released(tools, changes), offered, changes)
 	return nil
 }
@@ -271,7 +273,7 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	noted := slices.EqualFunc(k.status.Changes, changes, sameChange) && slices.Equal(k.status.Findings, findings)
 	k.offered = offered
 	k.status = k.statusOf(c, countTools(tools))
-	k.status.Since, k.status.Changes, k.status.Findings = since, changes, findings
+	k.status.Since, k.status.Changes, k.status.Findings, k.status.LeftOut = since, changes, findings, c.left
 	status := k.status
 	k.mu.Unlock()
 	if fresh {

@@ -25,7 +25,7 @@ const (
 	maxTitle        = 256
 	maxDescription  = 16 << 10
 	maxCursor       = 64 << 10
-	maxListWarnings = 20 // tools that are left out, by name in the log
+	maxListWarnings = 20 // lines of the log about one list
 )
 
 // errEndless means that a server's list has no end; what came so far is kept.
@@ -38,7 +38,7 @@ type listing struct {
 	tools    []Tool
 	offered  pinnedTools // also those that are not permitted, or not usable
 	bytes    int
-	refused  int
+	left     []LeftOut
 	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
 	callable map[string]bool // of the page, by the headers that calls would need; nil if that does not count
 }
@@ -51,9 +51,7 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	} else if err := l.served(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	if l.refused > maxListWarnings {
-		l.log.Warn("more tools of an MCP server were left out", "tools", l.refused-maxListWarnings)
-	}
+	c.left = byCount(l.left)
 	return l.tools, l.offered, nil
 }
 
@@ -243,14 +241,6 @@ func (l *listing) operations(caps *sdk.ServerCapabilities) {
 		if l.server.permits(op.Name) {
 			l.tools = append(l.tools, op)
 		}
-	}
-}
-
-// leaveOut logs why a tool is not used. A server with thousands of bad tools gets
-// a few lines only.
-func (l *listing) leaveOut(name, why string) {
-	if l.refused++; l.refused <= maxListWarnings {
-		l.log.Warn("a tool of an MCP server was left out", "tool", bounded(name, 100), "reason", why)
 	}
 }
 

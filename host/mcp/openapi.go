@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/internal/openapi"
 	"github.com/quoinhq/quoin/internal/awake"
@@ -93,9 +94,14 @@ func (l *listing) described(api *described) {
 		l.add(raw)
 	}
 	for _, o := range api.doc.LeftOut {
-		if l.server.permits(o.Name) {
-			l.leaveOut(o.Name, o.Reason)
+		name := o.Name
+		if !strings.HasPrefix(name, "/") && !l.server.permits(name) { // nobody knows the operations of a lost path
+			continue
 		}
+		if o.Reference != "" {
+			name = bounded(name, 100) + " (" + o.Reference + ")"
+		}
+		l.leaveOut(name, o.Reason)
 	}
 }
 

@@ -56,6 +56,8 @@ type Status struct {
 	// about the tools that the server offers, also about those in quarantine.
 	Changes  []Change
 	Findings []Finding
+	// LeftOut are the tools that cannot be used, by reason.
+	LeftOut []LeftOut
 }
 
 // Connect starts to keep the servers connected and returns at once. It fails with

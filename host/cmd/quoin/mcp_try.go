@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,16 @@ type triedServer struct {
 	Tokens        promptCost      `json:"tokens"`
 	Changes       []mcp.Change    `json:"changes,omitempty"`
 	Findings      []mcp.Finding   `json:"findings,omitempty"`
+	LeftOut       []leftOut       `json:"leftOut,omitempty"`
 
 	notice string
+}
+
+// leftOut are tools that cannot be used, for one reason.
+type leftOut struct {
+	Reason string   `json:"reason"`
+	Count  int      `json:"count"`
+	Tools  []string `json:"tools"` // the first of them
 }
 
 func newMCPTest() *cobra.Command {
@@ -39,7 +48,8 @@ func newMCPTest() *cobra.Command {
 		Short: "Connect to a server, and print its tools and what they cost in a prompt",
 		Long: `Connect to one MCP server of the configuration, list its tools as programs call them,
 and estimate how many tokens it costs in the prompt of a model: as raw tools with their
-schemas, and through exec. A token is taken to be 4 bytes.
+schemas, and through exec. A token is taken to be 4 bytes. Tools that cannot be used are
+named by reason.
 What its tools are is pinned, as for any host of the state directory.
 Exit status: 0 connected, 1 not, 2 usage.`,
 		Example: `  quoin mcp test files
@@ -89,6 +99,9 @@ func (m *mcpServers) try(cmd *cobra.Command, name string) (*triedServer, error) 
 		Name: name, State: st.State, Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
 		Tools: []catalog.Entry{}, Changes: st.Changes, Findings: st.Findings, notice: st.Notice(),
 	}
+	for _, o := range st.LeftOut {
+		out.LeftOut = append(out.LeftOut, leftOut(o))
+	}
 	if st.State != mcp.StateConnected && st.Error != nil {
 		out.Reason = redact.Redactor{}.Text(st.Error.Error())
 	}
@@ -124,7 +137,35 @@ func (t *triedServer) print(w io.Writer) error {
 		t.Tokens.Raw, output.Count(t.Tokens.Tools, "tool"), t.Tokens.Quoin, t.Tokens.Base); err != nil {
 		return err
 	}
+	if err := t.printLeftOut(w); err != nil {
+		return err
+	}
 	return printSuspicions(w, t.notice, t.Findings)
+}
+
+// maxReasons is how many reasons are printed. With --json there are all.
+const maxReasons = 20
+
+// printLeftOut says which tools cannot be used, by reason.
+func (t *triedServer) printLeftOut(w io.Writer) error {
+	for i, o := range t.LeftOut {
+		if i == maxReasons {
+			_, err := fmt.Fprintf(w, "left out for %s, which --json has\n", output.Count(len(t.LeftOut)-i, "more reason"))
+			return err
+		}
+		names := make([]string, len(o.Tools))
+		for j, name := range o.Tools {
+			names[j] = terminal.Short(name)
+		}
+		if more := o.Count - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		before := map[bool]string{true: "\n"}[i == 0]
+		if _, err := terminal.Fprintf(w, "%sleft out, %s: %s\n  %s\n", before, output.Count(o.Count, "tool"), terminal.Line(o.Reason), strings.Join(names, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printSuspicions says what a person should look at before models use the tools.

@@ -1,0 +1,60 @@
+package mcp
+
+import (
+	"cmp"
+	"slices"
+)
+
+// LeftOut are tools that a server has and that cannot be used, for one reason.
+type LeftOut struct {
+	Reason string
+	Count  int
+	// Tools are the names of the first of them, with what could not be read in brackets.
+	Tools []string
+}
+
+// maxLeftOut is how many tools are named for one reason.
+const maxLeftOut = 5
+
+// maxReasons bounds how many are told apart.
+const maxReasons = 1000
+
+// leaveOut notes why a tool is not used.
+func (l *listing) leaveOut(name, why string) {
+	if len(l.left) >= maxReasons-1 {
+		why = "there are too many reasons to tell them apart"
+	}
+	i := slices.IndexFunc(l.left, func(o LeftOut) bool { return o.Reason == why })
+	if i < 0 {
+		i = len(l.left)
+		l.left = append(l.left, LeftOut{Reason: why})
+	}
+	if l.left[i].Count++; l.left[i].Count <= maxLeftOut {
+		l.left[i].Tools = append(l.left[i].Tools, bounded(name, 300))
+	}
+}
+
+// byCount sorts the reasons: those of many tools first.
+func byCount(left []LeftOut) []LeftOut {
+	slices.SortStableFunc(left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
+	return left
+}
+
+// noteLeftOut logs what is left out, once and not with each list that says the same. The
+// caller is the only one that connects the server.
+func (k *keeper) noteLeftOut(left []LeftOut) {
+	same := func(a, b LeftOut) bool {
+		return a.Reason == b.Reason && a.Count == b.Count && slices.Equal(a.Tools, b.Tools)
+	}
+	if slices.EqualFunc(k.left, left, same) {
+		return
+	}
+	k.left = left
+	for i, o := range left {
+		if i == maxListWarnings {
+			k.log.Warn("tools of an MCP server were left out for more reasons", "reasons", len(left)-i)
+			break
+		}
+		k.log.Warn("tools of an MCP server were left out", "reason", o.Reason, "count", o.Count, "tools", o.Tools)
+	}
+}
