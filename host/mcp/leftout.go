@@ -1,16 +1,12 @@
 package mcp
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // LeftOut are tools that a server has and that cannot be used, for one reason.
 type LeftOut struct {
-	Reason string
-	Count  int
-	// Tools are the names of the first of them, with what could not be read in brackets.
-	Tools []string
+	Reason string   `json:"reason"`
+	Count  int      `json:"count"`
+	Tools  []string `json:"tools"` // the first of them, with what could not be read in brackets
 }
 
 // maxLeftOut is how many tools are named for one reason.
@@ -34,12 +30,6 @@ func (l *listing) leaveOut(name, why string) {
 	}
 }
 
-// byCount sorts the reasons: those of many tools first.
-func byCount(left []LeftOut) []LeftOut {
-	slices.SortStableFunc(left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
-	return left
-}
-
 // noteLeftOut logs what is left out, once and not with each list that says the same. The
 // caller is the only one that connects the server.
 func (k *keeper) noteLeftOut(left []LeftOut) {
@@ -50,11 +40,7 @@ func (k *keeper) noteLeftOut(left []LeftOut) {
 		return
 	}
 	k.left = left
-	for i, o := range left {
-		if i == maxListWarnings {
-			k.log.Warn("tools of an MCP server were left out for more reasons", "reasons", len(left)-i)
-			break
-		}
-		k.log.Warn("tools of an MCP server were left out", "reason", o.Reason, "count", o.Count, "tools", o.Tools)
+	for _, o := range left[:min(len(left), maxListWarnings)] {
+		k.log.Warn("tools of an MCP server were left out", "reason", o.Reason, "count", o.Count, "tools", o.Tools, "reasons", len(left))
 	}
 }

@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -51,7 +53,8 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	} else if err := l.served(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	c.left = byCount(l.left)
+	c.left = l.left
+	slices.SortStableFunc(c.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
 	return l.tools, l.offered, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -64,7 +66,8 @@ PATH, what --env says, and the variables that --pass-env names.
 
 --from FILE takes the servers of another host over, from its configuration: mcpServers
 objects as Claude Desktop, Claude Code and Cursor write them, mcp.json of VS Code, and
-config.toml of Codex. It says what was taken and what was not. With NAME, it takes that
+config.toml of Codex. Servers of one folder in ~/.claude.json are taken in that folder.
+It says what was taken and what was not. With NAME, it takes that
 server alone. FILE may be -, for standard input.
 
 Hosts that run read the configuration when they start.
@@ -149,6 +152,9 @@ func (a *mcpAdding) add(cmd *cobra.Command, args []string) (*addedServers, error
 	if err == nil && info != nil && secret && info.Mode()&0o044 != 0 && len(out.Added) > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s can be read by other users, and has values of env or headers in it: run chmod go-r %s, or write ${NAME} for what is secret", path, output.ShellWord(path)))
 	}
+	if a.from != "" && slices.ContainsFunc(found, func(f mcpentry.Found) bool { return f.Entry.Command != "" }) && len(out.Added) > 0 {
+		out.Warnings = append(out.Warnings, "a program gets PATH, env and passEnv; other hosts also give it HOME and more: name in passEnv what it needs")
+	}
 	return out, err
 }
 
@@ -170,6 +176,11 @@ func (a *mcpAdding) wanted(cmd *cobra.Command, args []string) ([]mcpentry.Found,
 		return nil, nil, cli.Usagef("%d names are given: expected one, and the program of the server after two dashes", len(words))
 	case len(command) == 0 && a.url == "":
 		return nil, nil, cli.Usagef("give the address of the server with --url URL, or its program after two dashes: quoin mcp add %s -- COMMAND", output.ShellWord(words[0]))
+	}
+	if len(command) == 1 {
+		if parts, err := mcpentry.Words(command[0], isFile); err == nil && len(parts) > 1 {
+			return nil, nil, cli.Usagef("the program has its arguments in the same word; they are words of their own: quoin mcp add %s -- %s", output.ShellWord(words[0]), shellLine(parts))
+		}
 	}
 	e := mcpentry.Entry{URL: a.url, PassEnv: a.passEnv, Allow: a.allowed}
 	if len(command) > 0 {
@@ -202,7 +213,12 @@ func (a *mcpAdding) other(cmd *cobra.Command, words, command []string) ([]mcpent
 		return nil, nil, err
 	}
 	taken := namesOf(f)
-	found, skipped, err := mcpentry.Read(data, strings.HasSuffix(strings.ToLower(a.from), ".toml"), func(n string) bool { return slices.Contains(taken, n) })
+	found, skipped, err := mcpentry.Read(data, strings.HasSuffix(strings.ToLower(a.from), ".toml"), mcpentry.Here{
+		Taken:  func(name string) bool { return slices.Contains(taken, name) },
+		Folder: isHere,
+		IsSet:  func(variable string) bool { _, set := os.LookupEnv(variable); return set },
+		IsFile: isFile,
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -215,6 +231,19 @@ func (a *mcpAdding) other(cmd *cobra.Command, words, command []string) ([]mcpent
 		return nil, nil, fmt.Errorf("%s has no server %s", name, terminal.Short(words[0]))
 	}
 	return found, skipped, nil
+}
+
+// isFile reports whether a path is a file.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// isHere reports whether a path is the directory in which the command runs.
+func isHere(path string) bool {
+	info, err := os.Stat(path)
+	here, hereErr := os.Stat(".")
+	return err == nil && hereErr == nil && filepath.IsAbs(path) && os.SameFile(info, here)
 }
 
 // pairs reads NAME=VALUE.

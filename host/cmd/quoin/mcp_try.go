@@ -29,16 +29,9 @@ type triedServer struct {
 	Tokens        promptCost      `json:"tokens"`
 	Changes       []mcp.Change    `json:"changes,omitempty"`
 	Findings      []mcp.Finding   `json:"findings,omitempty"`
-	LeftOut       []leftOut       `json:"leftOut,omitempty"`
+	LeftOut       []mcp.LeftOut   `json:"leftOut,omitempty"`
 
 	notice string
-}
-
-// leftOut are tools that cannot be used, for one reason.
-type leftOut struct {
-	Reason string   `json:"reason"`
-	Count  int      `json:"count"`
-	Tools  []string `json:"tools"` // the first of them
 }
 
 func newMCPTest() *cobra.Command {
@@ -97,10 +90,7 @@ func (m *mcpServers) try(cmd *cobra.Command, name string) (*triedServer, error) 
 	}
 	out := &triedServer{
 		Name: name, State: st.State, Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
-		Tools: []catalog.Entry{}, Changes: st.Changes, Findings: st.Findings, notice: st.Notice(),
-	}
-	for _, o := range st.LeftOut {
-		out.LeftOut = append(out.LeftOut, leftOut(o))
+		Tools: []catalog.Entry{}, Changes: st.Changes, Findings: st.Findings, LeftOut: st.LeftOut, notice: st.Notice(),
 	}
 	if st.State != mcp.StateConnected && st.Error != nil {
 		out.Reason = redact.Redactor{}.Text(st.Error.Error())

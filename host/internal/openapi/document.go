@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/jsonschema"
@@ -92,6 +93,7 @@ func read(raw []byte, next *files) (*Document, error) {
 		schemas:    newSchemas(refs, strings.HasPrefix(version, "3.0")),
 		doc:        &Document{Format: version},
 		names:      map[string]int{},
+		taken:      map[string]bool{},
 	}
 	r.document(root)
 	return r.doc, nil
@@ -118,13 +120,6 @@ type reader struct {
 	names   map[string]int // how often an operationId stands in the document
 	bytes   int
 	taken   map[string]bool // names of operations
-	items   []pathItem
-}
-
-// pathItem is what stands at one path.
-type pathItem struct {
-	path string
-	node *jsonschema.Node
 }
 
 // document reads everything.
@@ -132,51 +127,32 @@ func (r *reader) document(root *jsonschema.Node) {
 	info := root.Get("info")
 	r.doc.Title, r.doc.Version = text.Shorten(word(info.Get("title")), maxTitle), text.Shorten(word(info.Get("version")), maxTitle)
 	r.doc.Servers = serversOf(root)
-	for _, p := range root.Get("paths").Fields() {
-		node, reason := r.pathItem(p.Value)
+	paths := root.Get("paths").Fields()
+	items := make([]*jsonschema.Node, len(paths))
+	for i, p := range paths {
+		item, reason := r.follow(p.Value)
 		if reason != "" {
 			r.leaveOut(p.Key, reason)
-			continue
+		} else if item != p.Value { // something may stand next to the reference
+			item = &jsonschema.Node{Kind: jsonschema.Object, Members: slices.Concat(p.Value.Fields(), item.Fields())}
 		}
-		r.items = append(r.items, pathItem{p.Key, node})
-		for _, op := range operationsOf(node) {
+		items[i] = item
+		for _, op := range operationsOf(item) {
 			op, _ = r.follow(op)
 			r.names[word(op.Get("operationId"))]++
 		}
 	}
-	r.taken = map[string]bool{}
-	for _, item := range r.items {
-		for method, op := range operationsOf(item.node) {
-			r.offer(method, item, op)
+	for i, item := range items {
+		for method, op := range operationsOf(item) {
+			r.offer(method, paths[i].Key, item, op)
 		}
 	}
-}
-
-// pathItem returns what stands at a path: what its reference leads to, with what stands
-// next to the reference.
-func (r *reader) pathItem(n *jsonschema.Node) (item *jsonschema.Node, reason string) {
-	to, reason := r.follow(n)
-	if reason != "" || to == n || len(n.Fields()) == 1 {
-		return to, reason
-	}
-	item = &jsonschema.Node{Kind: jsonschema.Object}
-	for _, m := range n.Fields() {
-		if m.Key != "$ref" {
-			item.Members = append(item.Members, m)
-		}
-	}
-	for _, m := range to.Fields() {
-		if item.Get(m.Key) == nil {
-			item.Members = append(item.Members, m)
-		}
-	}
-	return item, ""
 }
 
 // offer adds an operation, or says why it cannot be offered.
-func (r *reader) offer(method string, item pathItem, op *jsonschema.Node) {
+func (r *reader) offer(method, path string, item, op *jsonschema.Node) {
 	op, reason := r.follow(op)
-	o := Operation{Method: method, Path: item.path, Name: r.name(method, item.path, op)}
+	o := Operation{Method: method, Path: path, Name: r.name(method, path, op)}
 	switch {
 	case reason != "":
 	case len(r.doc.Operations) >= maxOperations || r.bytes > maxSchemas:
@@ -184,7 +160,7 @@ func (r *reader) offer(method string, item pathItem, op *jsonschema.Node) {
 	case r.taken[o.Name]:
 		reason = "another operation has this name"
 	default:
-		reason = r.operation(&o, item.node, op)
+		reason = r.operation(&o, item, op)
 	}
 	if reason != "" {
 		r.leaveOut(o.Name, reason)

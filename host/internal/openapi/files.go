@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,35 +68,28 @@ func (f *files) get(name string) *file {
 	case len(f.read) > maxFiles || f.room <= 0:
 		out.reason = fmt.Sprintf("the document has more than %d files, or more than %d MiB in them", maxFiles, maxText>>20)
 	default:
-		doc, err := f.load(name)
-		if doc == nil {
-			out.reason = "a part of it is in a file that cannot be read: " + cause(err)
+		var err error
+		var wrong *fs.PathError
+		if out.doc, err = f.load(name); errors.As(err, &wrong) {
+			err = wrong.Err // without the name, by which reasons would differ
 		}
-		out.doc = doc
+		if out.doc == nil {
+			out.reason = fmt.Sprint("a part of it is in a file that cannot be read: ", cmp.Or(err, errTooLarge))
+		}
 	}
 	return out
-}
-
-// cause is what is wrong with a file, without its name.
-func cause(err error) string {
-	var wrong *fs.PathError
-	if errors.As(err, &wrong) {
-		err = wrong.Err
-	}
-	return err.Error()
 }
 
 // load reads a file.
 func (f *files) load(name string) (*jsonschema.Document, error) {
 	info, err := f.dir.Stat(filepath.FromSlash(name)) // first, because opening a pipe waits
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err == nil && info.Size() > int64(f.room) {
-		err = errTooLarge
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > int64(f.room):
+		return nil, errTooLarge
 	}
 	raw, err := f.dir.ReadFile(filepath.FromSlash(name))
 	if err != nil {
@@ -111,9 +105,6 @@ func (f *files) load(name string) (*jsonschema.Document, error) {
 	}
 	f.room -= max(0, len(normal)-len(raw))
 	doc := bounds.Parse(normal)
-	if doc == nil {
-		return nil, errTooLarge
-	}
 	f.absolute(doc.Root(), name)
 	return doc, nil
 }

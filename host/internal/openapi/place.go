@@ -35,15 +35,12 @@ func trimmed(address string) string { return strings.TrimRight(address, "/") }
 // represented are the servers of the document for which the address stands: those of its
 // origin, or else all, because it is then that of a proxy.
 func (d *Document) represented(base *url.URL) map[string]bool {
-	all, same := map[string]bool{}, map[string]bool{}
+	all, same := map[string]bool{"": len(d.Servers) == 0}, map[string]bool{}
 	for _, named := range d.Servers {
 		all[trimmed(named)] = true
 		if d.within(base, []string{named}) != nil {
 			same[trimmed(named)] = true
 		}
-	}
-	if len(d.Servers) == 0 {
-		all[""] = true
 	}
 	if len(same) > 0 {
 		return same

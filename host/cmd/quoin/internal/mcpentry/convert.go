@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,17 +17,18 @@ import (
 // conversion makes an entry of one server.
 type conversion struct {
 	Found
-	err error // the first thing that cannot be taken over
+	here Here
+	err  error // the first thing that cannot be taken over
 }
 
 // fields say how each field that hosts write becomes one of an entry.
 var fields = map[string]func(*conversion, any){
 	"type":      (*conversion).transport,
 	"transport": (*conversion).transport,
-	"command":   func(c *conversion, v any) { c.Entry.Command = c.plain("command", c.text("command", v)) },
+	"command":   (*conversion).command,
 	"args":      (*conversion).args,
-	"cwd":       func(c *conversion, v any) { c.Entry.Dir = c.plain("cwd", c.text("cwd", v)) },
-	"dir":       func(c *conversion, v any) { c.Entry.Dir = c.plain("dir", c.text("dir", v)) },
+	"cwd":       func(c *conversion, v any) { c.Entry.Dir = c.place("cwd", c.plain("cwd", c.text("cwd", v))) },
+	"dir":       func(c *conversion, v any) { c.Entry.Dir = c.place("dir", c.plain("dir", c.text("dir", v))) },
 	"env":       func(c *conversion, v any) { c.entries("env", &c.Entry.Env, v) },
 	"env_vars":  func(c *conversion, v any) { c.Entry.PassEnv = c.texts("env_vars", v) },
 	"passEnv":   func(c *conversion, v any) { c.Entry.PassEnv = c.texts("passEnv", v) },
@@ -56,12 +58,12 @@ var fields = map[string]func(*conversion, any){
 }
 
 // convert makes a Found of a server, without its name.
-func convert(as string, server any) (Found, error) {
+func convert(as string, server any, here Here) (Found, error) {
 	object, ok := server.(map[string]any)
 	if !ok {
 		return Found{}, errors.New("it is no object")
 	}
-	c := conversion{Found: Found{As: as}}
+	c := conversion{Found: Found{As: as}, here: here}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if take := fields[name]; take == nil {
 			c.note("%.64s is not taken", name)
@@ -154,20 +156,72 @@ func (c *conversion) number(field string, v any, unit float64) int64 {
 }
 
 func (c *conversion) args(v any) {
-	c.Entry.Args = c.texts("args", v)
-	for _, a := range c.Entry.Args {
-		c.plain("args", a)
+	for _, a := range c.texts("args", v) {
+		c.Entry.Args = append(c.Entry.Args, c.plain("args", a))
 	}
 }
 
-func (c *conversion) address(v any) { c.Entry.URL = c.plain("url", c.text("url", v)) }
-
-// plain looks at a text in which Quoin replaces nothing.
-func (c *conversion) plain(field, text string) string {
-	for _, ref := range reference.FindAllString(text, -1) {
-		c.note("%s contains %s, which stays as it is written: put the value in its place", field, shown(ref))
+// command reads a program, of which some hosts also take arguments.
+func (c *conversion) command(v any) {
+	name := c.text("command", v)
+	words, err := Words(name, c.here.IsFile)
+	if err != nil {
+		c.fail("%s", err)
+		return
 	}
-	return text
+	if len(words) > 1 {
+		c.note("command had arguments in it, which stand in args now")
+	}
+	c.Entry.Command, c.Entry.Args = c.plain("command", words[0]), slices.Concat(words[1:], c.Entry.Args)
+	if strings.ContainsAny(words[0], `/\`) {
+		c.place("command", words[0])
+	}
+}
+
+// Words returns a program and its arguments of a text that should have been the name of the
+// program alone. Paths may have spaces.
+func Words(command string, isFile func(string) bool) ([]string, error) {
+	words := strings.Fields(command)
+	switch {
+	case len(words) < 2 || isFile(command):
+		return []string{command}, nil
+	case strings.ContainsAny(command, `"'`) || strings.ContainsAny(words[0], `/\`) && !isFile(words[0]):
+		return nil, errors.New("command has spaces in it, and is no file: put the program alone into command, and its arguments into args")
+	}
+	return words, nil
+}
+
+// place looks at a path, which another host may start elsewhere.
+func (c *conversion) place(field, path string) string {
+	if path != "" && !filepath.IsAbs(path) && !strings.Contains(path, "${") {
+		c.note("%s is relative: it starts where Quoin runs, so write the whole path", field)
+	}
+	return path
+}
+
+func (c *conversion) address(v any) {
+	c.Entry.URL = c.plain("url", c.text("url", v))
+	if ref := reference.FindString(c.Entry.URL); ref != "" {
+		c.fail("url contains %s, and Quoin replaces nothing there: write the value in its place", shown(ref))
+	}
+}
+
+// plain takes the defaults of a text in which Quoin replaces nothing.
+func (c *conversion) plain(field, text string) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		if name, value, ok := defaulted(ref); ok {
+			c.note("%s has the default of %.64s in its place, because Quoin replaces nothing there", field, name)
+			return value
+		}
+		c.note("%s contains %s, which stays as it is written: put the value in its place", field, shown(ref))
+		return ref
+	})
+}
+
+// defaulted returns the variable of a reference and the value that it has if it is not set.
+func defaulted(ref string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(ref[2:len(ref)-1], ":-")
+	return name, value, ok && variable.MatchString(name) && !strings.Contains(value, "${")
 }
 
 // entries reads texts by name, in which variables are replaced.
@@ -221,6 +275,7 @@ var wildcards = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 // How hosts write what stands for something else, and what Quoin takes.
 var (
 	reference = regexp.MustCompile(`\$\{[^}]*\}`)
+	dollars   = regexp.MustCompile(`\$\{[^}]*\}|\$(?:[^A-Za-z_]|$)`) // what is no $NAME
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
@@ -229,6 +284,9 @@ var hostWords = []string{"userHome", "workspaceFolder", "workspaceFolderBasename
 
 // variables returns a text with the references that Quoin knows.
 func (c *conversion) variables(field, text string) string {
+	if strings.Contains(dollars.ReplaceAllString(text, ""), "$") {
+		c.note("%s has a $, which stays as it is written: write ${NAME} for a variable", field)
+	}
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		word := ref[2 : len(ref)-1]
 		name := word
@@ -237,9 +295,13 @@ func (c *conversion) variables(field, text string) string {
 			c.note("%s asked for %.64s: set the variable %s", field, input, name)
 		} else if env, ok := strings.CutPrefix(word, "env:"); ok {
 			name = env
-		} else if before, _, ok := strings.Cut(word, ":-"); ok {
+		} else if before, value, ok := defaulted(ref); ok {
+			if !c.here.IsSet(before) {
+				c.note("%s has the default of %.64s, which is not set: write ${%.64s} to have the variable", field, before, before)
+				return value
+			}
 			name = before
-			c.note("%s has a default for %.64s, which is not taken: set the variable", field, before)
+			c.note("%s has a default for %.64s, which is not taken, because the variable is set", field, before)
 		}
 		if !variable.MatchString(name) || slices.Contains(hostWords, name) {
 			c.note("%s contains %s, which Quoin does not know: put the value in its place", field, shown(ref))

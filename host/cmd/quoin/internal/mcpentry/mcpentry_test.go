@@ -8,7 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func free(string) bool { return false }
+// nowhere takes servers over where nothing is.
+func nowhere() Here {
+	no := func(string) bool { return false }
+	return Here{Taken: no, Folder: no, IsSet: no, IsFile: no}
+}
 
 // TestRead has a file of each host, as its documentation writes them.
 func TestRead(t *testing.T) {
@@ -29,10 +33,10 @@ func TestRead(t *testing.T) {
 			"legacy": {"type": "sse", "url": "https://mcp.example.com/sse"},
 			"db": {"command": "${HOME}/bin/db", "args": ["--dsn", "${DSN:-secret-3}"], "env": {}}}}`,
 			[]Found{
-				{Name: "api", As: "api", Entry: Entry{URL: "https://api.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${API_KEY}"}}, Notes: []string{
-					"headers.Authorization has a default for API_KEY, which is not taken: set the variable", "headersHelper is not taken"}},
-				{Name: "db", As: "db", Entry: Entry{Command: "${HOME}/bin/db", Args: []string{"--dsn", "${DSN:-secret-3}"}}, Notes: []string{
-					"args contains ${DSN…}, which stays as it is written: put the value in its place", "command contains ${HOME}, which stays as it is written: put the value in its place"}},
+				{Name: "api", As: "api", Entry: Entry{URL: "https://api.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer secret-2"}}, Notes: []string{
+					"headers.Authorization has the default of API_KEY, which is not set: write ${API_KEY} to have the variable", "headersHelper is not taken"}},
+				{Name: "db", As: "db", Entry: Entry{Command: "${HOME}/bin/db", Args: []string{"--dsn", "secret-3"}}, Notes: []string{
+					"args has the default of DSN in its place, because Quoin replaces nothing there", "command contains ${HOME}, which stays as it is written: put the value in its place"}},
 			}, []Skipped{{"legacy", "it speaks HTTP with server-sent events, which newer servers have replaced by streamable HTTP: look for that address in its documentation"}}},
 		{"Cursor", `{"mcpServers": {"My Server!": {"url": "http://localhost:3000/mcp", "headers": {"API_KEY": "${env:API_KEY}", "Root": "${workspaceFolder}"}}}}`,
 			[]Found{{Name: "My-Server", As: "My Server!", Entry: Entry{URL: "http://localhost:3000/mcp", Headers: map[string]string{"API_KEY": "${API_KEY}", "Root": "${workspaceFolder}"}},
@@ -53,7 +57,7 @@ func TestRead(t *testing.T) {
 			[]Found{{Name: "fs", As: "fs", Entry: Entry{Command: "x", Deny: []string{"*_delete"}, CallTimeoutMs: 5000}}}, nil},
 		{"what cannot be", `{"mcpServers": {"a": 1, "b": {}, "c": {"command": ["x"]}, "d": {"url": "https://me:secret-4@h/"}, "e": {"command": "x", "type": "ws"}, "f": {"command": "x", "args": "y"}, "g": {"command":"x","env":{"A B":"secret-5"}}}}`,
 			nil, []Skipped{
-				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", `its field command is no text`},
+				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", "its field command is no text"},
 				{"d", "url has a user name or password in it; use headers instead"}, {"e", `it has the transport ws; Quoin has stdio and streamable HTTP`},
 				{"f", `its field args is no list`}, {"g", "env.A B is not a variable: expected a name of letters, digits and '_', and a value without NUL"}}},
 		{"names that meet", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "y"}, "a_b": {"command": "z"}, "ä": {"command": "v"}, "a!b": {"command": "w"}}}`,
@@ -62,7 +66,7 @@ func TestRead(t *testing.T) {
 				{Name: "a_b", As: "a_b", Entry: Entry{Command: "z"}}, {Name: "server", As: "ä", Entry: Entry{Command: "v"}}}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			found, skipped, err := Read([]byte(tc.text), false, free)
+			found, skipped, err := Read([]byte(tc.text), false, nowhere())
 			check(t, tc.found, found, tc.skipped, skipped, err)
 		})
 	}
@@ -90,7 +94,7 @@ env_http_headers = { "X-Org" = "ORG" }
 disabled_tools = ["a*"]
 enabled = false
 required = true
-`), true, free)
+`), true, nowhere())
 	check(t, []Found{
 		{Name: "context7", As: "context7", Entry: Entry{Command: "npx", Args: []string{"-y", "@upstash/context7-mcp"}, Dir: "/srv", PassEnv: []string{"LOCAL_TOKEN"},
 			Env: map[string]string{"MY_ENV_VAR": "MY_ENV_VALUE"}, ConnectTimeoutMs: 20_000, CallTimeoutMs: 45_500, Allow: []string{}}},
@@ -115,9 +119,60 @@ func check(t *testing.T, wantFound, found []Found, wantSkipped, skipped []Skippe
 	}
 }
 
+// TestScopes: what a file has for one folder is taken there, and named elsewhere.
+func TestScopes(t *testing.T) {
+	const file = `{"mcpServers": {"outer": {"url": "https://h/mcp"}, "both": {"command": "user"}}, "servers": {"vs": {"command": "x"}, "outer": {"command": "y"}},
+		"projects": {"/here": {"mcpServers": {"both": {"command": "local"}}}, "/there": {"mcpServers": {"inner": {"command": "s3cret"}}}, "/none": {"mcpServers": {}}, "/odd": 1}}`
+	here := nowhere()
+	here.Folder = func(path string) bool { return path == "/here" }
+	found, skipped, err := Read([]byte(file), false, here)
+	check(t, []Found{
+		{Name: "both", As: "both", Entry: Entry{Command: "local"}}, {Name: "outer", As: "outer", Entry: Entry{URL: "https://h/mcp"}}, {Name: "vs", As: "vs", Entry: Entry{Command: "x"}},
+	}, found, []Skipped{
+		{"both", "the file has another server of this name, which counts"}, {"outer", "the file has another server of this name, which counts"},
+		{"inner", "it is of the folder /there alone: to take it, run the command there"},
+	}, skipped, err)
+	found, skipped, err = Read([]byte(`{"projects": {"/there": {"mcpServers": {"inner": {"command": "x"}}}}}`), false, here)
+	check(t, nil, found, []Skipped{{"inner", "it is of the folder /there alone: to take it, run the command there"}}, skipped, err)
+}
+
+// TestDefaults: what another host would use is taken, or the variable is named.
+func TestDefaults(t *testing.T) {
+	here := nowhere()
+	here.IsSet = func(name string) bool { return name == "SET" }
+	found, skipped, err := Read([]byte(`{"mcpServers": {
+		"a": {"url": "${API_BASE:-https://h.example}/mcp", "headers": {"A": "${SET:-x}", "B": "${UNSET:-y:-z}", "C": "${env:C}", "D": "${UNSET:-}", "E": "pa$word"}},
+		"b": {"url": "${API_BASE}/mcp"}, "c": {"url": "https://h/${A:-${B}}"}}}`), false, here)
+	check(t, []Found{{Name: "a", As: "a", Entry: Entry{URL: "https://h.example/mcp", Headers: map[string]string{"A": "${SET}", "B": "y:-z", "C": "${C}", "D": "", "E": "pa$word"}}, Notes: []string{
+		"headers.A has a default for SET, which is not taken, because the variable is set",
+		"headers.B has the default of UNSET, which is not set: write ${UNSET} to have the variable",
+		"headers.D has the default of UNSET, which is not set: write ${UNSET} to have the variable",
+		"headers.E has a $, which stays as it is written: write ${NAME} for a variable",
+		"url has the default of API_BASE in its place, because Quoin replaces nothing there"}}},
+		found, []Skipped{{"b", "url contains ${API_BASE}, and Quoin replaces nothing there: write the value in its place"}, {"c", "url contains ${A…}, and Quoin replaces nothing there: write the value in its place"}}, skipped, err)
+}
+
+// TestCommands: a program is its name alone, however a host writes it.
+func TestCommands(t *testing.T) {
+	here := nowhere()
+	here.IsFile = func(path string) bool { return path == "/Program Files/srv" || path == "/bin/node" }
+	found, skipped, err := Read([]byte(`{"mcpServers": {
+		"a": {"command": "npx -y @acme/srv", "args": ["--more"]}, "b": {"command": "/Program Files/srv"}, "c": {"command": "/bin/node s.js"}, "d": {"command": "node 'my s.js'"},
+		"e": {"command": "/opt/my srv"}, "f": {"command": "./srv", "cwd": "./sub"}}}`), false, here)
+	const spaces = "command has spaces in it, and is no file: put the program alone into command, and its arguments into args"
+	split := []string{"command had arguments in it, which stand in args now"}
+	check(t, []Found{
+		{Name: "a", As: "a", Entry: Entry{Command: "npx", Args: []string{"-y", "@acme/srv", "--more"}}, Notes: split},
+		{Name: "b", As: "b", Entry: Entry{Command: "/Program Files/srv"}},
+		{Name: "c", As: "c", Entry: Entry{Command: "/bin/node", Args: []string{"s.js"}}, Notes: split},
+		{Name: "f", As: "f", Entry: Entry{Command: "./srv", Dir: "./sub"}, Notes: []string{"command is relative: it starts where Quoin runs, so write the whole path", "cwd is relative: it starts where Quoin runs, so write the whole path"}},
+	}, found, []Skipped{{"d", spaces}, {"e", spaces}}, skipped, err)
+}
+
 func TestNamesInUse(t *testing.T) {
-	inUse := func(name string) bool { return name == "a" || name == "b-c" }
-	found, _, err := Read([]byte(`{mcpServers: {a: {command: "x"}, "b c": {command: "y"}}}`), false, inUse)
+	here := nowhere()
+	here.Taken = func(name string) bool { return name == "a" || name == "b-c" }
+	found, _, err := Read([]byte(`{mcpServers: {a: {command: "x"}, "b c": {command: "y"}}}`), false, here)
 	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b-c-2" {
 		t.Errorf("%+v, %v: a name as it is stays, for the caller to refuse; one that was made gives way", found, err)
 	}
@@ -131,14 +186,14 @@ func TestFilesThatAreNone(t *testing.T) {
 		`{a: secret`:         "1:5: this is no JSON",
 		`{a: NaN}`:           "infinite",
 	} {
-		if _, _, err := Read([]byte(text), false, free); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Read([]byte(text), false, nowhere()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, _, err := Read([]byte("a = 1\nb = secret"), true, free); err == nil || err.Error() != "2:5: this is no TOML" {
+	if _, _, err := Read([]byte("a = 1\nb = secret"), true, nowhere()); err == nil || err.Error() != "2:5: this is no TOML" {
 		t.Error(err)
 	}
-	if _, _, err := Read(make([]byte, MaxBytes+1), true, free); err == nil {
+	if _, _, err := Read(make([]byte, MaxBytes+1), true, nowhere()); err == nil {
 		t.Error("a file beyond MaxBytes is read")
 	}
 }
@@ -147,7 +202,7 @@ func TestFilesThatAreNone(t *testing.T) {
 func TestNothingTellsSecrets(t *testing.T) {
 	found, skipped, err := Read([]byte(`{"mcpServers": {
 		"a": {"command": "x", "args": ["--key=${K:-s3cret}", "s3cret"], "env": {"A": "s3cret ${input:x}", "B": "${a b s3cret}", "C": "${D:-s3cret}"}, "other": "s3cret"},
-		"b": {"url": "ftp://h/?key=s3cret"}, "c": {"url": "http://h", "headers": {"A": "s3cret\n"}}, "d": {"command": "x", "env": {"A": "s3cret\u0000"}}, "e": {"url": "http://h", "bearer_token_env_var": "the s3cret"}}}`), false, free)
+		"b": {"url": "ftp://h/?key=s3cret"}, "c": {"url": "http://h", "headers": {"A": "s3cret\n"}}, "d": {"command": "x", "env": {"A": "s3cret\u0000"}}, "e": {"url": "http://h", "bearer_token_env_var": "the s3cret"}}}`), false, nowhere())
 	if err != nil || len(found) != 1 || len(skipped) != 4 {
 		t.Fatal(found, skipped, err)
 	}
@@ -162,10 +217,14 @@ func TestNothingTellsSecrets(t *testing.T) {
 // FuzzRead: what is found is an entry that a host takes, under names that differ.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a b": {"command": "x", "args": ["${A:-b}"], "env": {"K": "${input:k-1}"}}}}`), false)
+	f.Add([]byte(`{"mcpServers": {"a": {"command": "x -y"}}, "projects": {"/here": {"mcpServers": {"a": {"url": "${A:-http://h}/x"}}}, "/b": {"mcpServers": {"c": 1}}}}`), false)
 	f.Add([]byte(`{servers: {x: {url: "http://h", headers: {A: "${env:B}"}}}}`), false)
 	f.Add([]byte("[mcp_servers.x]\nurl = \"http://h\"\nenv_http_headers = {A = \"B\"}"), true)
 	f.Fuzz(func(t *testing.T, data []byte, isTOML bool) {
-		found, _, err := Read(data, isTOML, func(name string) bool { return name == "taken" })
+		here := nowhere()
+		here.Taken = func(name string) bool { return name == "taken" }
+		here.Folder = func(path string) bool { return path == "/here" }
+		found, _, err := Read(data, isTOML, here)
 		if err != nil {
 			return
 		}

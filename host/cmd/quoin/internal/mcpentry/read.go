@@ -34,34 +34,51 @@ type Skipped struct {
 	Reason string
 }
 
+// Here is what Read has to know of the place where servers are taken over.
+type Here struct {
+	Taken  func(name string) bool     // by a server of Quoin
+	Folder func(path string) bool     // the one for which it is done
+	IsSet  func(variable string) bool // in the environment
+	IsFile func(path string) bool
+}
+
 // Read finds the servers in the configuration of another host: JSON with or without
-// comments, or TOML if isTOML. Taken says which names are in use elsewhere.
-func Read(data []byte, isTOML bool, taken func(string) bool) (found []Found, skipped []Skipped, err error) {
+// comments, or TOML if isTOML.
+func Read(data []byte, isTOML bool, here Here) (found []Found, skipped []Skipped, err error) {
 	root, err := decode(data, isTOML)
 	if err != nil {
 		return nil, nil, err
 	}
-	servers := serversOf(root)
-	if servers == nil {
+	scopes := scopesOf(root, here)
+	if len(scopes) == 0 {
 		return nil, nil, noServers(root)
 	}
-	if len(servers) > maxServers {
-		return nil, nil, fmt.Errorf("the file has %d servers; at most %d are taken", len(servers), maxServers)
-	}
-	used := map[string]bool{}
-	for _, as := range slices.Sorted(maps.Keys(servers)) {
-		f, err := convert(as, servers[as])
-		if err != nil {
-			skipped = append(skipped, Skipped{as, err.Error()})
-			continue
+	used, seen := map[string]bool{}, map[string]bool{}
+	for _, s := range scopes {
+		for _, as := range slices.Sorted(maps.Keys(s.servers)) {
+			reason := s.reason
+			if reason == "" && seen[as] {
+				reason = "the file has another server of this name, which counts"
+			}
+			if reason != "" {
+				skipped = append(skipped, Skipped{as, reason})
+				continue
+			}
+			if seen[as] = true; len(seen) > maxServers {
+				return nil, nil, fmt.Errorf("the file has more than %d servers", maxServers)
+			}
+			f, err := convert(as, s.servers[as], here)
+			if err == nil {
+				f.Name = freeName(ValidName(as), func(name string) bool { return used[name] || name != as && here.Taken(name) })
+				used[f.Name] = true
+				err = f.Entry.Check(f.Name)
+			}
+			if err != nil {
+				skipped = append(skipped, Skipped{as, err.Error()})
+				continue
+			}
+			found = append(found, f)
 		}
-		f.Name = freeName(ValidName(as), func(name string) bool { return used[name] || name != as && taken(name) })
-		used[f.Name] = true
-		if err := f.Entry.Check(f.Name); err != nil {
-			skipped = append(skipped, Skipped{as, err.Error()})
-			continue
-		}
-		found = append(found, f)
 	}
 	return found, skipped, nil
 }
@@ -111,13 +128,33 @@ var containers = [][]string{
 	{"customizations", "vscode", "mcp", "servers"}, // development containers
 }
 
-func serversOf(root map[string]any) map[string]any {
-	for _, path := range containers {
-		if servers := objectAt(root, path); servers != nil {
-			return servers
+// scope is a part of a file that has servers, with the reason why they are not taken.
+type scope struct {
+	servers map[string]any
+	reason  string
+}
+
+// scopesOf returns the parts of a file. Those of the folder itself come first, because they
+// count before those of all folders.
+func scopesOf(root map[string]any, here Here) (scopes []scope) {
+	var others []scope
+	projects := objectAt(root, []string{"projects"}) // Claude Code
+	for _, path := range slices.Sorted(maps.Keys(projects)) {
+		servers := objectAt(projects, []string{path, "mcpServers"})
+		switch {
+		case len(servers) == 0:
+		case here.Folder(path):
+			scopes = append(scopes, scope{servers: servers})
+		default:
+			others = append(others, scope{servers, fmt.Sprintf("it is of the folder %.200s alone: to take it, run the command there", path)})
 		}
 	}
-	return nil
+	for _, path := range containers {
+		if servers := objectAt(root, path); servers != nil {
+			scopes = append(scopes, scope{servers: servers})
+		}
+	}
+	return append(scopes, others...)
 }
 
 func objectAt(root map[string]any, path []string) map[string]any {
