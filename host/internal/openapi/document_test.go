@@ -149,7 +149,7 @@ func TestLeftOut(t *testing.T) {
 	for path, want := range map[string]string{
 		"/../admin":   "segment . or ..",
 		"/a?b=c":      "a character that cannot stand there",
-		"/a#b":        "a character that cannot stand there",
+		"/a/{b#c}":    "a character that cannot stand there",
 		"/%2e%2e/b":   "a character that cannot stand there",
 		"/a/{b":       "a character that cannot stand there",
 		"relative":    "must start with /",

@@ -18,6 +18,7 @@ func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason stri
 	if o.servers = serversOf(op); o.servers == nil {
 		o.servers = serversOf(item)
 	}
+	o.Path, _, _ = strings.Cut(o.Path, "#") // a fragment, which is never sent, tells operations apart
 	if reason := checkPath(o.Path); reason != "" {
 		return reason
 	}

@@ -17,11 +17,14 @@ func (d *Document) At(address string, transport http.RoundTripper, agent string)
 	}
 	whole, kept := d.represented(s.base), []Operation{}
 	for _, o := range d.Operations {
-		if len(o.servers) > 0 && !slices.ContainsFunc(o.servers, func(named string) bool { return whole[trimmed(named)] }) {
-			if o.base = d.within(s.base, o.servers); o.base == nil {
+		own := d.resolved(s.base, o.servers)
+		if len(o.servers) > 0 && !slices.ContainsFunc(own, func(u *url.URL) bool { return whole[place(u)] }) {
+			i := slices.IndexFunc(own, func(u *url.URL) bool { return SameOrigin(u, s.base) })
+			if i < 0 {
 				d.LeftOut = append(d.LeftOut, LeftOut{Name: o.Name, Reason: "its requests go to another server, and those of a document go to the one of the configuration", Reference: o.servers[0]})
 				continue
 			}
+			o.base = own[i]
 			o.Description += " at " + o.base.EscapedPath() // so a pin notices another one
 		}
 		kept = append(kept, o)
@@ -30,16 +33,18 @@ func (d *Document) At(address string, transport http.RoundTripper, agent string)
 	return s, nil
 }
 
-func trimmed(address string) string { return strings.TrimRight(address, "/") }
-
 // represented are the servers of the document for which the address stands: those of its
 // origin, or else all, because it is then that of a proxy.
 func (d *Document) represented(base *url.URL) map[string]bool {
-	all, same := map[string]bool{"": len(d.Servers) == 0}, map[string]bool{}
-	for _, named := range d.Servers {
-		all[trimmed(named)] = true
-		if d.within(base, []string{named}) != nil {
-			same[trimmed(named)] = true
+	all, same := map[string]bool{}, map[string]bool{}
+	servers := d.Servers
+	if len(servers) == 0 {
+		servers = []string{"/"}
+	}
+	for _, u := range d.resolved(base, servers) {
+		all[place(u)] = true
+		if SameOrigin(u, base) {
+			same[place(u)] = true
 		}
 	}
 	if len(same) > 0 {
@@ -48,18 +53,23 @@ func (d *Document) represented(base *url.URL) map[string]bool {
 	return all
 }
 
-// within returns the first of addresses that has the origin of the base. Those that are
-// relative start where the document stands, if that is the same origin.
-func (d *Document) within(base *url.URL, addresses []string) *url.URL {
+// place is an address in the form in which it is compared.
+func place(u *url.URL) string {
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port(u) + strings.TrimRight(u.EscapedPath(), "/")
+}
+
+// resolved returns the addresses that can be used. Those that are relative start where the
+// document stands, if that is the origin of the base.
+func (d *Document) resolved(base *url.URL, addresses []string) (out []*url.URL) {
 	from := base
 	if source, err := url.Parse(d.source); err == nil && SameOrigin(source, base) {
 		from = source
 	}
 	for _, named := range addresses {
 		to, err := from.Parse(named)
-		if err == nil && SameOrigin(to, base) && to.User == nil && to.RawQuery == "" && to.Fragment == "" && !strings.ContainsAny(named, "{}") {
-			return to
+		if err == nil && isWeb(to) && to.User == nil && to.RawQuery == "" && to.Fragment == "" && !strings.ContainsAny(named, "{}") {
+			out = append(out, to)
 		}
 	}
-	return nil
+	return out
 }

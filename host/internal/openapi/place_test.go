@@ -20,6 +20,7 @@ func TestOwnServers(t *testing.T) {
 		{`"/v1"`, `"/v1/"`, "", "https://api.example/proxy", "https://api.example/proxy/a"},
 		{``, `"/"`, "", "https://api.example/v1", "https://api.example/v1/a"},
 		{`"https://api.example"`, `"https://files.example","https://api.example"`, "", "https://api.example", "https://api.example/a"},
+		{`"//cluster.local"`, `"https://cluster.local"`, "", "https://10.0.0.1:6443", "https://10.0.0.1:6443/a"},
 		{`"https://api.example","https://eu.example"`, `"https://eu.example"`, "", "https://api.example", ""},
 		{`"https://api.example"`, `"https://files.example"`, "", "https://api.example", ""},
 		{`"https://api.example"`, `"http://api.example"`, "", "https://api.example", ""},
@@ -57,6 +58,15 @@ func TestOwnServers(t *testing.T) {
 				t.Errorf("%+v: %v, %v", c, r.URL, err)
 			}
 		}
+	}
+}
+
+// TestFragments: operations of one path and method are told apart by what is never sent.
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	o := parse(t, one("3.0.0", "/a#share", `"put":{"operationId":"share"}`, "")).Operations[0]
+	if r, err := server(t, "https://api.example").request(t.Context(), &o, nil); err != nil || r.URL.String() != "https://api.example/a" {
+		t.Errorf("%v, %v", r, err)
 	}
 }
 
