@@ -13,7 +13,7 @@ import (
 )
 
 // TestLeftOut: every reason is there. Operations that are not
-// permitted are not named, and a path whose operations nobody knows is.
+// permitted are not named, and a path that could not be read is.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	l := &listing{server: &Server{Name: "api", Allow: []string{"op*", "bad"}}, offered: pinnedTools{}}

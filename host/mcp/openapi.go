@@ -95,7 +95,7 @@ func (l *listing) described(api *described) {
 	}
 	for _, o := range api.doc.LeftOut {
 		name := o.Name
-		if !strings.HasPrefix(name, "/") && !l.server.permits(name) { // nobody knows the operations of a lost path
+		if !strings.HasPrefix(name, "/") && !l.server.permits(name) { // which operations a lost path has is not known
 			continue
 		}
 		if o.Reference != "" {

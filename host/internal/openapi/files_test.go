@@ -65,7 +65,7 @@ func written(t *testing.T, files map[string]string) string {
 }
 
 // TestFiles: a document that is a file is read with those below its directory. An operation
-// of which a part cannot be read is left out.
+// with a part that cannot be read is left out.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := written(t, severalFiles)

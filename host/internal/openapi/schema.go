@@ -22,7 +22,7 @@ const (
 
 // use says for which direction a schema is written: members that only the server may set
 // are not part of an input, and those that only the client may set of no output. An upload
-// is an input of which files may be part.
+// is an input that may have files in it.
 type use int
 
 const (

@@ -62,7 +62,7 @@ func (b *body) readFiles(r *references, n *jsonschema.Node, depth int) {
 	}
 }
 
-// alternatives are the schemas of which a schema is made, up to a few.
+// alternatives are the schemas that a schema combines, up to a few.
 func alternatives(n *jsonschema.Node) []*jsonschema.Node {
 	all := slices.Concat(n.Get("allOf").List(), n.Get("anyOf").List(), n.Get("oneOf").List())
 	return all[:min(8, len(all))]

@@ -161,7 +161,7 @@ func (c *conversion) args(v any) {
 	}
 }
 
-// command reads a program, of which some hosts also take arguments.
+// command reads a program. Some hosts take arguments in the same text.
 func (c *conversion) command(v any) {
 	name := c.text("command", v)
 	words, err := Words(name, c.here.IsFile)
