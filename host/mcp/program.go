@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,6 +34,9 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 		return nil, err
 	}
 	path, err := exec.LookPath(s.Command)
+	if err != nil && strings.ContainsRune(s.Command, ' ') {
+		return nil, fmt.Errorf("%w; command is the program alone: put its arguments into args", err)
+	}
 	if err != nil {
 		return nil, err
 	}
