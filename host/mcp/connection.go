@@ -14,8 +14,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // connection is one session with one server, from start to end.
@@ -71,30 +69,56 @@ type ready struct{ conn sdk.Connection }
 // Connect returns the connection.
 func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn, nil }
 
-// dial starts a session. ctx bounds the start alone.
+// start starts a session; ctx bounds the start alone.
 //
 // Everything that the session starts outlives ctx and ends with close.
-func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	if k.server.OpenAPI != "" {
-		return k.dialOpenAPI(ctx)
-	}
+func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting, error) {
+	g := &greeting{}
 	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.contexts = k.contexts
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
 	if k.server.Session != nil {
-		return k.useSession(c), nil
+		return k.useSession(c), g, nil
 	}
-	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
-	defer cancel()
 	transport, err := c.transport(ctx, wire)
 	if err != nil {
 		c.cancel(err)
 		c.cancelRequests()
-		return nil, err
+		return nil, g, err
 	}
-	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: k.options.Version}, &sdk.ClientOptions{
+	client := c.client(k.options.Version)
+	var patience time.Duration
+	var options sdk.ClientSessionOptions
+	switch h {
+	case handshakeUnknown:
+		patience = k.options.times.discoverWait
+	case handshakeOlder:
+		options.ProtocolVersion = olderVersion
+	}
+	client.AddSendingMiddleware(g.greet(patience))
+	err = registerTasks(client)
+	if err == nil {
+		c.session, err = client.Connect(ctx, transport, &options)
+		c.conn = transport.conn
+	}
+	if err != nil {
+		if unsupported := g.versionError(); unsupported != nil {
+			err = unsupported
+		} else {
+			err = c.connectError(ctx, err)
+		}
+		return nil, g, errors.Join(err, c.close(k.options.StopTimeout))
+	}
+	c.waited = true
+	go c.await()
+	return c, g, nil
+}
+
+// client is what speaks for this host.
+func (c *connection) client(version string) *sdk.Client {
+	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: version}, &sdk.ClientOptions{
 		Logger:             slog.New(slog.DiscardHandler),
 		Capabilities:       capabilities(),
 		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},
@@ -104,17 +128,7 @@ func (k *keeper) dial(ctx context.Context) (*connection, error) {
 		},
 	})
 	client.AddSendingMiddleware(keepNothing)
-	err = registerTasks(client)
-	if err == nil {
-		c.session, err = client.Connect(ctx, transport, nil)
-		c.conn = transport.conn
-	}
-	if err != nil {
-		return nil, errors.Join(c.connectError(ctx, err), c.close(k.options.StopTimeout))
-	}
-	c.waited = true
-	go c.await()
-	return c, nil
+	return client
 }
 
 // capabilities is what the host does for servers: it asks people. It has no files to show

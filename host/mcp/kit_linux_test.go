@@ -146,6 +146,7 @@ type world struct {
 // machine may need.
 var tenth = func() times {
 	t := hosttest.Tenth(defaultTimes)
+	t.discoverWait = time.Minute // a good server on a busy machine is not an old one
 	t.probeTimeout, t.endGrace, t.pipeGrace, t.taskStop = defaultTimes.probeTimeout, defaultTimes.endGrace, defaultTimes.pipeGrace, defaultTimes.taskStop
 	return t
 }()
@@ -157,7 +158,9 @@ func connect(t testing.TB, o Options, servers ...Server) *world {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(w.log, nil))
 	}
-	o.times = tenth
+	if o.times == (times{}) {
+		o.times = tenth
+	}
 	if o.FirstDelay == 0 {
 		o.FirstDelay = time.Millisecond
 	}

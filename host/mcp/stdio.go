@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -30,7 +31,10 @@ type lineConn struct {
 
 	writing chan struct{} // holds a token during a write
 
+	discovers atomic.Bool // server/discover was answered, be it too late
+
 	mu       sync.Mutex
+	discover jsonrpc.ID // of server/discover
 	captures map[jsonrpc.ID]*capture
 	asked    int // the server's requests without an answer
 	closed   bool
@@ -197,7 +201,7 @@ func (c *lineConn) admit(m jsonrpc.Message) (jsonrpc.Message, error) {
 		switch m.Method {
 		case "notifications/tools/list_changed":
 			c.changed()
-		case "notifications/cancelled", "notifications/subscriptions/acknowledged":
+		case methodCancelled, "notifications/subscriptions/acknowledged":
 			return m, nil
 		}
 	}
@@ -210,6 +214,9 @@ func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
 	c.mu.Lock()
 	capture := c.captures[m.ID]
 	delete(c.captures, m.ID)
+	if m.ID == c.discover && bytes.HasPrefix(m.Result, []byte("{")) {
+		c.discovers.Store(true)
+	}
 	c.mu.Unlock()
 	if capture == nil {
 		if err := inspect(m.Result); err != nil {
@@ -245,7 +252,9 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("encoding a message: %w", err)
 	}
-	c.note(ctx, m)
+	if !c.note(ctx, m) {
+		return nil
+	}
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -281,17 +290,31 @@ func (c *lineConn) write(ctx context.Context, text []byte) (n int, cut bool, err
 	return n, true, err
 }
 
-// note keeps account of a message that is about to be written.
-func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) {
+// note keeps account of a message that is about to be written, and reports whether it is
+// to be written: a server that does not know server/discover may end at the word that it is
+// cancelled.
+func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		c.asked--
 	case *jsonrpc.Request:
+		switch m.Method {
+		case methodDiscover:
+			c.discover = m.ID
+		case methodCancelled:
+			var p struct {
+				RequestID any `json:"requestId"`
+			}
+			if json.Unmarshal(m.Params, &p) == nil && p.RequestID != nil {
+				id, err := jsonrpc.MakeID(p.RequestID)
+				return err != nil || id != c.discover
+			}
+		}
 		capture := captureOf(ctx)
 		if capture == nil || !m.IsCall() {
-			return
+			return true
 		}
 		id := m.ID
 		c.captures[id] = capture
@@ -299,6 +322,7 @@ func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) {
 		capture.drop = func() { c.forget(id, capture) }
 		capture.mu.Unlock()
 	}
+	return true
 }
 
 // forget drops the capture of a call that ended without an answer.

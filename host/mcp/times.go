@@ -9,6 +9,7 @@ type times struct {
 	pinCheck    time.Duration // how often the pins are looked at while tools wait to be accepted
 	signInCheck time.Duration // how often a server that waits for a sign-in looks for one that another process has made
 
+	discoverWait time.Duration // how long a program may leave server/discover unanswered before it gets initialize
 	probeTimeout time.Duration // bounds one attempt to reach a server
 	endGrace     time.Duration // how long after its output a program may take to end, so that its end explains that of the connection
 	pipeGrace    time.Duration // how long output is still read after a program is gone, for a descendant that left its group and holds the pipes
@@ -23,7 +24,7 @@ type times struct {
 var defaultTimes = times{
 	firstDelay: time.Second, maxDelay: time.Minute, refreshDelay: time.Second, stopTimeout: 2 * time.Second,
 	pinCheck: time.Second, signInCheck: 500 * time.Millisecond,
-	probeTimeout: time.Second, endGrace: 2 * time.Second, pipeGrace: 200 * time.Millisecond,
+	discoverWait: 2 * time.Second, probeTimeout: time.Second, endGrace: 2 * time.Second, pipeGrace: 200 * time.Millisecond,
 	emptyRound: 10 * time.Millisecond, maxEmptyRound: time.Second,
 	minPoll: 100 * time.Millisecond, defPoll: time.Second, maxPoll: time.Minute,
 	maxTaskLife: maxNamed, taskStop: 5 * time.Second,
