@@ -31,7 +31,8 @@ func NormalInput(input json.RawMessage) json.RawMessage {
 // tool with an exact id. It fails with InvalidInput and a message for the
 // model that names the tool, says what is wrong where, and shows the shape
 // that is expected; with InvalidSchema if the tool's own schema cannot be
-// used; with UnknownTool. A tool without a schema takes any object.
+// used; with UnknownTool. A tool without a schema takes any object. So does an
+// MCP tool with a schema that cannot be used: its server judges the input.
 //
 // Schemas are compiled when first used and kept. References outside a schema
 // are never followed. Formats are checked where the schema's draft says so,
@@ -51,12 +52,20 @@ func (c *Catalog) ValidateInput(id string, input json.RawMessage) error {
 	if err != nil {
 		return t.badInput([]string{"it is not valid JSON"}, err)
 	}
-	if _, object := value.(map[string]any); len(t.Parameters) == 0 {
-		if !object {
-			return t.badInput([]string{"it must be an object"}, nil)
+	_, object := value.(map[string]any)
+	if len(t.Parameters) > 0 {
+		if err = c.hold(t, value); t.Source != SourceMCP || !errors.Is(err, InvalidSchema) {
+			return err
 		}
-		return nil
 	}
+	if !object {
+		return t.badInput([]string{"it must be an object"}, nil)
+	}
+	return nil
+}
+
+// hold checks a value against the schema of a tool.
+func (c *Catalog) hold(t *Tool, value any) error {
 	schema, err := c.options.Schemas.get(t.Parameters)
 	if err != nil {
 		return t.badSchema(schemaFault(err), err)

@@ -132,6 +132,24 @@ func TestUnusableSchemas(t *testing.T) {
 	}
 }
 
+// TestUnusableSchemasOfServers: a server judges the input of its tool if its schema cannot.
+func TestUnusableSchemasOfServers(t *testing.T) {
+	for name, schema := range map[string]string{
+		"dangling reference": `{"$ref":"#/$defs/none"}`, "endless reference": `{"$ref":"#"}`, "no schema": `{"type":"objekt"}`,
+	} {
+		c, err := New([]Tool{{Source: SourceMCP, Owner: "s", Name: "x", Parameters: json.RawMessage(schema)}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.ValidateInput("mcp:s:x", json.RawMessage(`{"a":1}`)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := c.ValidateInput("mcp:s:x", json.RawMessage(`[1]`)); !errors.Is(err, InvalidInput) {
+			t.Errorf("%s, and a list: %v", name, err)
+		}
+	}
+}
+
 func TestDraftsAndPatterns(t *testing.T) {
 	for _, draft := range []string{"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema"} {
 		schema := `{"$schema":"` + draft + `","$id":"https://example.com/tool","type":"object","properties":{"a":{"type":"string","pattern":"^x"}}}`

@@ -25,11 +25,12 @@ type keeper struct {
 	tried   chan struct{}   // closed after the first attempt
 	delay   time.Duration   // before the next attempt; the goroutine's own
 	// handshake is how the last session began; the goroutine's own.
-	handshake handshake
-	pins      *pins
-	left      []LeftOut // what the log has of it; the goroutine's own
-	limits    limits
-	signer    *signer // nil if the server is not signed in to
+	handshake  handshake
+	toldUnread string // what the log was told of input schemas; the goroutine's own
+	pins       *pins
+	left       []LeftOut // what the log has of it; the goroutine's own
+	limits     limits
+	signer     *signer // nil if the server is not signed in to
 
 	contexts *callContexts // of calls of a server of this process; nil for others
 

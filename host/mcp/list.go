@@ -41,6 +41,8 @@ type listing struct {
 	offered  pinnedTools // also those that are not permitted, or not usable
 	bytes    int
 	left     []LeftOut
+	repaired int             // tools with an input schema that could not be read as a whole
+	unread   []string        // what could not be read of them
 	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
 	callable map[string]bool // of the page, by the headers that calls would need; nil if that does not count
 }
@@ -55,6 +57,10 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	}
 	c.left = l.left
 	slices.SortStableFunc(c.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
+	if told := fmt.Sprint(l.repaired, l.unread); l.repaired > 0 && *c.toldUnread != told {
+		*c.toldUnread = told
+		l.log.Warn("parts of input schemas of an MCP server cannot be read, and were left out; the server judges the arguments", "tools", l.repaired, "parts", l.unread)
+	}
 	return l.tools, l.offered, nil
 }
 
@@ -208,10 +214,11 @@ func (l *listing) add(raw json.RawMessage) {
 		Title:       strings.TrimSpace(bounded(textOf(o.Title), maxTitle)),
 		Description: bounded(textOf(o.Description), maxDescription),
 	}
-	var why string
-	if t.Input, why = inputSchema(o.InputSchema); why != "" {
-		l.leaveOut(name, why)
-		return
+	var places []string
+	if t.Input, places = inputSchema(o.InputSchema); len(places) > 0 {
+		if l.repaired++; l.repaired <= maxListWarnings {
+			l.unread = append(l.unread, unread(name, places))
+		}
 	}
 	t.Output = outputSchema(o.OutputSchema)
 	l.hints(&t, o.Annotations)
@@ -265,25 +272,16 @@ func usableName(name string) bool {
 // anyObject is the schema of a tool that does not declare one.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// inputSchema returns the schema of a tool's argument, or why it is unusable. One
-// that is an object but no valid schema is found out when the tool is called.
-func inputSchema(raw json.RawMessage) (schema json.RawMessage, why string) {
+// inputSchema returns the schema of a tool's argument, and what of it could not be read.
+func inputSchema(raw json.RawMessage) (schema json.RawMessage, unread []string) {
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
-		return anyObject, ""
+		return anyObject, nil
 	case len(raw) > maxSchemaBytes:
-		return nil, fmt.Sprintf("its input schema has %d bytes; the limit is %d", len(raw), maxSchemaBytes)
-	case raw[0] != '{':
-		return nil, "its input schema is not an object"
+		return anyObject, []string{fmt.Sprintf("it has %d bytes, and the limit is %d", len(raw), maxSchemaBytes)}
 	}
-	var kind struct {
-		Type json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal(raw, &kind) != nil || kind.Type != nil && string(kind.Type) != `"object"` {
-		return nil, "its input schema is not that of an object"
-	}
-	return compact(raw), ""
+	return repairSchema(compact(raw))
 }
 
 // outputSchema returns the schema of a tool's structured content, if it is one.

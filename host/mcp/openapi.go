@@ -24,7 +24,7 @@ type described struct {
 // dialOpenAPI reads the document of a server. There is no session: the connection lasts
 // until it is closed, and each call is one request.
 func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, toldUnread: &k.toldUnread, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
@@ -82,6 +82,10 @@ func (l *listing) described(api *described) {
 		o := &api.doc.Operations[i]
 		if l.full() {
 			break
+		}
+		if len(o.Input) > maxSchemaBytes { // no server judges what is sent as a parameter
+			l.leaveOut(o.Name, fmt.Sprintf("its input schema has %d bytes; the limit is %d", len(o.Input), maxSchemaBytes))
+			continue
 		}
 		raw, err := jsontext.Marshal(map[string]any{
 			"name": o.Name, "title": o.Title, "description": o.Description, "inputSchema": o.Input, "outputSchema": o.Output,
