@@ -91,7 +91,7 @@ func TestHints(t *testing.T) {
 		}
 	}
 	r := exec(h, `return await MCP.gone.fail({})`)
-	const down = "MCP.gone is not there now: its server is not connected (its program cannot be started). Quoin tries again "
+	const down = "MCP.gone is not there: its program cannot be started. Waiting does not mend that: do without this server, or tell a person, who finds more with quoin mcp test gone."
 	if !strings.Contains(r.Error, down) || strings.Contains(r.Error, "nonexistent") {
 		t.Errorf("a server that is down: %s", r.Error)
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // call makes one call, and all that belongs to it: it is made again at once where the
@@ -25,9 +27,19 @@ func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
 	if again != nil && again.Kind == resumeTask && again.Task != nil {
 		return k.tellTask(ctx, r, again)
 	}
+	renewed := false
 	for round := 0; ; round++ {
-		reply, err := k.once(ctx, r, again)
+		if err := k.awaitSession(ctx, nil); err != nil {
+			return nil, err
+		}
+		reply, c, err := k.once(ctx, r, again)
 		switch {
+		case errors.Is(err, errSessionEnded) && !renewed:
+			renewed = true
+			if err := k.awaitSession(ctx, c); err != nil {
+				return nil, err
+			}
+			continue
 		case err != nil:
 			return nil, err
 		case reply.task != nil:
@@ -56,23 +68,25 @@ type reply struct {
 // Three things end a request early: its own context, the end of the connection, and
 // CallTimeout, which does not run while a person is asked. An error says Unknown unless the
 // tool only reads, because the server may have acted.
-func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply, error) {
+func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply, *connection, error) {
 	c, tool, err := k.current(r.Tool)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	release, err := k.admit(ctx, r.Tool)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer release()
 	f := c.takeOff(ctx, r, k.server.CallTimeout)
 	defer f.land()
 	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) { return c.send(ctx, tool, &r, again) })
 	if err != nil {
-		return nil, k.failure(f.ctx, c, tool, answer, err)
+		return nil, c, k.failure(f.ctx, c, tool, answer, err)
 	}
-	return k.interpret(c.stateless(), tool, raw)
+	c.answered.Store(true)
+	out, err := k.interpret(c.stateless(), tool, raw)
+	return out, c, err
 }
 
 // failure says why a request has no answer.
@@ -155,10 +169,28 @@ func (k *keeper) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*re
 			return fail(CodeInvalidReply, fmt.Sprintf("it is a task, but %v.", err))
 		}
 		return &reply{task: t}, nil
+	case tool.Operation == "" && string(in.Content) == "null": // a list without values, of a server in Go
+		return &reply{raw: emptyContent(raw)}, nil
 	case tool.Operation == "" && in.Content != nil && in.Content[0] != '[':
 		return fail(CodeInvalidReply, "its content is not a list.")
 	}
 	return &reply{raw: raw}, nil
+}
+
+// emptyContent returns an answer with an empty list in place of a content that is null.
+func emptyContent(raw json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	for _, m := range (jsonschema.Bounds{Bytes: maxMessage, Values: maxValues, Nesting: maxDepth}).Parse(raw).Root().Fields() {
+		name, err := json.Marshal(m.Key)
+		if err != nil {
+			continue // strings can always be encoded
+		}
+		if m.Key == "content" {
+			m.Value = &jsonschema.Node{Raw: json.RawMessage("[]")}
+		}
+		out = append(append(append(append(out, name...), ':'), m.Value.Raw...), ',')
+	}
+	return append(bytes.TrimSuffix(out, []byte(",")), '}')
 }
 
 // unacceptable refuses an answer.

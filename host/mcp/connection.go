@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,6 +47,8 @@ type connection struct {
 	toldUnread *string   // what the log was told of input schemas; the keeper's own
 
 	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
+
+	answered atomic.Bool // a call
 
 	flights    flights
 	background sync.WaitGroup // requests that no call waits for
@@ -88,6 +91,9 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 	if err != nil {
 		c.cancel(err)
 		c.cancelRequests()
+		if c.server.Command != "" && cannotStart(err) {
+			err = &permanentError{err, "its program cannot be started"}
+		}
 		return nil, g, err
 	}
 	client := c.client(k.options.Version)
@@ -184,6 +190,9 @@ func (c *connection) connectError(ctx context.Context, err error) error {
 	if c.guard != nil {
 		if required := c.guard.denied.Load(); required != nil {
 			return required
+		}
+		if refused := c.guard.refused.Load(); refused != nil && ctx.Err() == nil {
+			return *refused
 		}
 	}
 	if ctx.Err() == nil && c.programEnds() {

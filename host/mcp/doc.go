@@ -44,20 +44,21 @@
 // from those that cannot have. After a call that ran out of time the list of tools
 // is asked for; a server that does not answer that either is disconnected and
 // connected again. So is a server on the network that ends a connection with a
-// request in flight and then refuses a fresh one. A task outlives the connection, but
+// request in flight and then refuses a fresh one. Where such a server has forgotten the
+// session, the session is begun again, and the call, which did not run, is made again once. A task outlives the connection, but
 // not the host: only one that has asked a person is found again after a restart.
 //
 // # Trust
 //
 // Servers are hostile. What they send is bounded before it is decoded: messages in
 // bytes, nesting and number of values, lists in pages, tools and bytes, requests of
-// theirs in number, log lines in rate. A tool whose name or schema is unusable is
-// left out, and the others stay. Their hints about reading and repeating count only
+// theirs in number, log lines in rate. A tool with an unusable name is left out, and the
+// others stay. What cannot be read in an input schema is left out of it, and named in the log. Their hints about reading and repeating count only
 // where the Server says so. They are offered no roots and no sampling. Their questions go
 // to the person behind the call that they belong to, in number, size and shape bounded:
 // over HTTP that is the call whose stream carried the question, otherwise the only session
 // that has calls in flight; if there are several, the question is declined. Redirects are
-// not followed, so that headers with credentials reach the configured address and no other.
+// followed within the configured origin alone, so that headers with credentials reach no other.
 //
 // A tool that is new or has changed since it was pinned is quarantined: it is not in Tools,
 // and Call refuses it, until Accept. What is seen first is trusted. What a tool's

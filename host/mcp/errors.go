@@ -26,7 +26,7 @@ const (
 	CodeDeclined      Code = "mcp_declined"        // a person did not agree to what the server asks
 	CodeBusy          Code = "mcp_busy"            // the limits of the server held the call back for too long
 	CodeInvalidInput  Code = "mcp_invalid_input"   // the input cannot be sent, and was not
-	CodeStatus        Code = "mcp_http_status"     // a server with an OpenAPI document did not answer 2xx
+	CodeStatus        Code = "mcp_http_status"     // a server on the network did not answer 2xx
 	CodeQuarantined   Code = "mcp_quarantined"     // the tool is not what was pinned, and was not accepted
 )
 
@@ -38,6 +38,8 @@ type Error struct {
 	Message string
 	// Unknown is set when the call may have taken effect.
 	Unknown bool
+	// Retryable is set when the call had no effect, and may succeed later.
+	Retryable bool
 	// Details are for programs: an object, or nil.
 	Details json.RawMessage
 	Err     error // the cause, if another error was one
@@ -67,6 +69,10 @@ func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err 
 	var rpc *jsonrpc.Error
 	var refused, own *Error
 	switch {
+	case errors.As(answer.refusal(), &refused) && (refused.Code == CodeStatus || refused.Code == CodeClosed):
+		own := *refused
+		own.Server, own.Message = k.name, fmt.Sprintf("MCP server %s refused %q: %s", k.name, tool, refused.Message)
+		return &own
 	case errors.As(answer.refusal(), &refused):
 		e.Code, e.Message = refused.Code, fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool, refused.Message)
 	case errors.Is(context.Cause(ctx), errCallTimeout):
@@ -79,13 +85,28 @@ func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err 
 		own.Server = k.name
 		return own
 	case errors.As(err, &rpc) && rpc.Code != codeTransport:
-		e.Code, e.Unknown = CodeRefused, false
+		e.Code, e.Unknown, e.Details = CodeRefused, false, refusalDetails(rpc)
 		e.Message = fmt.Sprintf("MCP server %s refused %q: %s (code %d)", k.name, tool, bounded(rpc.Message, maxErrorText), rpc.Code)
 	default:
 		e.Message = fmt.Sprintf("MCP server %s did not answer %q: %s", k.name, tool, bounded(err.Error(), maxErrorText))
 	}
 	return e
 }
+
+// refusalDetails has what a server says with an error of the protocol.
+func refusalDetails(rpc *jsonrpc.Error) json.RawMessage {
+	if len(rpc.Data) == 0 || string(rpc.Data) == "null" || len(rpc.Data) > maxRefusalData || inspect(rpc.Data) != nil {
+		return nil
+	}
+	details, err := json.Marshal(map[string]any{"code": rpc.Code, "data": rpc.Data})
+	if err != nil {
+		return nil // data that is no JSON
+	}
+	return details
+}
+
+// maxRefusalData is how much a server may say with an error, in bytes.
+const maxRefusalData = 8 << 10
 
 var (
 	errCallTimeout = errors.New("the call ran out of time")

@@ -113,6 +113,7 @@ func (g *greeting) versionError() error {
 	if g.version == "" || slices.Contains(spoken, g.version) {
 		return nil
 	}
-	return fmt.Errorf("it speaks version %q of MCP, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
+	err := fmt.Errorf("it speaks version %q of MCP, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
 		g.version, spoken[len(spoken)-1], spoken[0])
+	return &permanentError{err, "it speaks a version of MCP that this host does not"}
 }

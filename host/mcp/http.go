@@ -26,10 +26,6 @@ const (
 	maxHeaderSize = 64 << 10
 )
 
-// errRedirect refuses redirects, which would carry the configured headers to
-// another address.
-var errRedirect = errors.New("redirects are not followed; configure the address they lead to")
-
 // guard carries the requests of one connection. It adds the configured headers,
 // bounds what comes back before the SDK reads it, and ends with the connection.
 type guard struct {
@@ -41,6 +37,7 @@ type guard struct {
 	open    atomic.Int64
 	probing atomic.Bool
 	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
+	refused atomic.Pointer[error]          // why the last request of no call was not answered as it should be
 	plain   bool                           // answers are no messages of MCP; who reads them bounds them
 
 	probeTimeout time.Duration
@@ -63,7 +60,7 @@ func newClient(life context.Context, headers http.Header, probeTimeout time.Dura
 	g := &guard{base: base, carrier: base, headers: headers, life: life, gone: gone, probeTimeout: probeTimeout}
 	return &http.Client{
 		Transport:     g,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
+		CheckRedirect: g.follow,
 	}, g
 }
 
@@ -83,6 +80,9 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if id, ok := r.Context().Value(taskNameKey{}).(string); ok {
 		out.Header.Set("Mcp-Name", headerValue(id))
 	}
+	if captureOf(r.Context()) == nil && r.Method == http.MethodPost {
+		g.refused.Store(nil)
+	}
 	resp, err := g.carrier.RoundTrip(out)
 	if err != nil {
 		end()
@@ -91,6 +91,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	unzip(resp)
 	resp.Body = &endingBody{resp.Body, end}
 	if g.plain {
 		return resp, nil
@@ -112,6 +113,10 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 		resp.Body = &watchedBody{events, func(err error) { g.watch(r, err) }}
 	case err == nil && ok && kind == "application/json" && r.Method == http.MethodPost:
 		return boundJSON(r, resp)
+	case r.Method == http.MethodPost && ok && err == nil && kind == "text/html":
+		return g.refusePage(r, resp, kind)
+	case r.Method == http.MethodPost && resp.StatusCode >= 400:
+		return g.refuse(r, resp)
 	default:
 		resp.Body = &limitedBody{io.LimitReader(resp.Body, maxOtherBody), resp.Body}
 	}
@@ -128,6 +133,7 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
+	text = bytes.TrimPrefix(text, byteOrderMark)
 	refused := inspect(text)
 	if refused == nil {
 		refused = captureMessage(captureOf(r.Context()), text)
@@ -230,9 +236,10 @@ type eventBody struct {
 	left   int64 // bytes of the stream that may still come
 	answer *capture
 
-	line []byte // of the event, without its end
-	data []byte // of the event
-	size int    // bytes of the event
+	lines lineEnds
+	line  []byte // of the event, without its end
+	data  []byte // of the event
+	size  int    // bytes of the event
 }
 
 // Read reads and looks at what it read.
@@ -242,6 +249,7 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.body.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	n = b.lines.unify(p[:n])
 	if refused := b.feed(p[:n]); refused != nil {
 		return 0, refused
 	}

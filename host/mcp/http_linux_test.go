@@ -82,7 +82,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	here := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer here.Close()
 	w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "net", URL: here.URL, Headers: map[string]string{"X-Key": "secret"}})
-	if st := w.Status()[0]; st.State != StateDown || !strings.Contains(fmt.Sprint(st.Error), "redirects are not followed") {
+	if st := w.Status()[0]; st.State != StateDown || !strings.Contains(fmt.Sprint(st.Error), "is not followed") {
 		t.Errorf("status %+v", st)
 	}
 	if reached.Load() {

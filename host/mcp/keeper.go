@@ -26,7 +26,9 @@ type keeper struct {
 	delay   time.Duration   // before the next attempt; the goroutine's own
 	// handshake is how the last session began; the goroutine's own.
 	handshake  handshake
-	toldUnread string // what the log was told of input schemas; the goroutine's own
+	renewed    time.Time // when a session that had ended was last begun again; the goroutine's own
+	answered   bool      // the last connection has answered a call; the goroutine's own
+	toldUnread string    // what the log was told of input schemas; the goroutine's own
 	pins       *pins
 	left       []LeftOut // what the log has of it; the goroutine's own
 	limits     limits
@@ -44,6 +46,7 @@ type keeper struct {
 	required      *oauth.Required // set while there is no connection for want of a sign-in
 	requiredStamp string          // of the sign-in that did not do
 	turn          chan struct{}   // closed when the connection is another
+	renewing      bool            // a session that has ended is begun again: calls wait, the tools stay
 }
 
 // newKeeper makes the keeper of one server. Call run to start it.
@@ -72,8 +75,9 @@ func newKeeper(life context.Context, s Server, o Options, publish func()) *keepe
 // run keeps the server connected until ctx ends.
 //
 // Pauses between attempts double up to MaxDelay. A connection that held longer
-// than that resets them, so that a server that restarts once a day is back at
-// once.
+// than that, or that has answered a call, resets them: a server that restarts once a day,
+// or that one of many calls crashes, is back at once. There is no pause before a session
+// that the server has forgotten is begun again.
 func (k *keeper) run(ctx context.Context) {
 	first := sync.OnceFunc(func() { close(k.tried) })
 	defer first()
@@ -85,6 +89,10 @@ func (k *keeper) run(ctx context.Context) {
 			stamp = k.signer.stamp(ctx)
 		}
 		err := k.serve(ctx, first, stamp)
+		if k.waitsForSession() && ctx.Err() == nil {
+			k.log.Info("the session of an MCP server has ended, and is begun again")
+			continue
+		}
 		signIn := k.require(ctx, err, stamp)
 		if !signIn {
 			k.down(err)
@@ -100,7 +108,7 @@ func (k *keeper) run(ctx context.Context) {
 			}
 			continue
 		}
-		if time.Since(start) > k.options.MaxDelay {
+		if k.answered || time.Since(start) > k.options.MaxDelay {
 			k.delay = k.options.FirstDelay
 			k.retryIn(k.delay)
 		}
@@ -134,12 +142,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 // serve makes one connection and uses it to its end, which the error explains. stamp is of
 // the sign-in as it was before.
 func (k *keeper) serve(ctx context.Context, first func(), stamp string) (err error) {
+	k.answered = false
 	c, err := k.dial(ctx)
 	if err != nil {
+		k.endRenewal()
 		return err
 	}
 	defer func() {
-		if !k.require(ctx, err, stamp) {
+		k.answered = c.answered.Load()
+		switch {
+		case k.renew(err):
+		case !k.require(ctx, err, stamp):
 			k.down(err) // before the connection ends: no call may start in between
 		}
 		if cerr := c.close(k.options.StopTimeout); cerr != nil {
@@ -264,7 +277,7 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	k.mu.Lock()
 	fresh := k.conn != c
 	same := sameTools(k.tools, tools)
-	k.conn, k.required = c, nil
+	k.conn, k.required, k.renewing = c, nil, false
 	k.turned()
 	if !same {
 		k.tools, k.byName = tools, byName
@@ -294,13 +307,13 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 func (k *keeper) down(err error) {
 	k.mu.Lock()
 	had := len(k.tools) > 0
-	k.conn, k.tools, k.byName, k.offered, k.required = nil, nil, nil, nil, nil
+	k.conn, k.tools, k.byName, k.offered, k.required, k.renewing = nil, nil, nil, nil, nil, false
 	k.turned()
 	since := time.Now()
 	if k.status.State == StateDown {
 		since = k.status.Since
 	}
-	k.status = Status{Name: k.name, State: StateDown, Error: err, Since: since, Retry: time.Now().Add(k.delay)}
+	k.status = Status{Name: k.name, State: StateDown, Error: err, Permanent: permanent(err), Since: since, Retry: time.Now().Add(k.delay)}
 	k.mu.Unlock()
 	if had {
 		k.publish()
@@ -313,7 +326,7 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 	defer k.mu.Unlock()
 	switch {
 	case k.conn == nil || k.conn.calls.Err() != nil:
-		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
+		return nil, nil, k.unavailable()
 	case k.byName[name] == nil && k.quarantined(name):
 		return nil, nil, &Error{Code: CodeQuarantined, Server: k.name, Message: fmt.Sprintf(
 			"Tool %q of MCP server %s is not what was pinned, and an operator has not accepted it. Accept it with: quoin mcp accept %s", bounded(name, 256), k.name, k.name)}
@@ -321,6 +334,15 @@ func (k *keeper) current(name string) (*connection, *Tool, error) {
 		return nil, nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s has no tool %q any more.", k.name, bounded(name, 256))}
 	}
 	return k.conn, k.byName[name], nil
+}
+
+// unavailable is the error of a call of a server that is not connected. The caller holds mu.
+func (k *keeper) unavailable() *Error {
+	e := &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s is not connected.", k.name)}
+	if k.status.Permanent != "" {
+		e.Message = fmt.Sprintf("MCP server %s is not connected: %s. An operator has to change that; quoin mcp test %s says more.", k.name, k.status.Permanent, k.name)
+	}
+	return e
 }
 
 // quarantined reports whether a tool waits to be accepted. The caller holds mu.

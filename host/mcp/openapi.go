@@ -134,13 +134,9 @@ func requestError(t *Tool, err error) error {
 	case errors.As(err, &input):
 		return &Error{Code: CodeInvalidInput, Message: fmt.Sprintf("The input of %q cannot be sent: %s.", t.Name, input.Text), Err: err}
 	case errors.As(err, &status):
-		details, merr := json.Marshal(map[string]any{"status": status.Status, "body": status.Body})
-		return &Error{
-			Code:    CodeStatus,
-			Message: fmt.Sprintf("%q was answered with %s", t.Name, bounded(status.Error(), maxErrorText)),
-			Unknown: status.Status < 400 || status.Status >= 500 || status.Status == http.StatusRequestTimeout,
-			Details: details, Err: errors.Join(err, merr),
-		}
+		e := statusRefusal(status.Status, status.Body, status.RetryAfter)
+		e.Message, e.Err = fmt.Sprintf("%q was answered with %s", t.Name, bounded(status.Error(), maxErrorText)), err
+		return e
 	case errors.As(err, &reply):
 		code := CodeInvalidReply
 		if reply.TooLarge {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -61,6 +62,11 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 		return nil, errors.Join(err, p.stop(0))
 	}
 	return p, nil
+}
+
+// cannotStart reports whether a program does not start for a reason that stays.
+func cannotStart(err error) bool {
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
 
 // watch logs standard error and waits for the end.

@@ -41,6 +41,10 @@ type Status struct {
 	State State
 	// Error is why the server is down, or what is odd about one that is being connected.
 	Error error
+	// Permanent says why waiting does not bring a server back that is down: someone has to
+	// change something first. It is for programs, and has no words of Error. It is empty
+	// where the next attempt may succeed.
+	Permanent string
 	// NeedsSignIn is set for a server that is down because someone has to sign in.
 	NeedsSignIn bool
 	Tools       int

@@ -26,6 +26,8 @@ type StatusError struct {
 	Status int
 	// Body is what it says, bounded. Location is where a redirect leads.
 	Body, Location string
+	// RetryAfter is the header of that name: seconds, or a date.
+	RetryAfter string
 }
 
 // Error has the status and what the answer says.
@@ -39,6 +41,9 @@ func (e *StatusError) Error() string {
 	}
 	if body := strings.TrimSpace(e.Body); body != "" {
 		out += ": " + body
+	}
+	if e.RetryAfter != "" {
+		out += "; Retry-After: " + e.RetryAfter
 	}
 	return out
 }
@@ -74,9 +79,10 @@ func result(resp *http.Response) (json.RawMessage, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as came
 		return nil, &StatusError{
-			Status:   resp.StatusCode,
-			Body:     text.Shorten(strings.ToValidUTF8(string(body), "\uFFFD"), maxErrorBody),
-			Location: text.Shorten(strings.ToValidUTF8(resp.Header.Get("Location"), "\uFFFD"), 2048),
+			Status:     resp.StatusCode,
+			Body:       text.Shorten(strings.ToValidUTF8(string(body), "\uFFFD"), maxErrorBody),
+			RetryAfter: text.Shorten(strings.ToValidUTF8(resp.Header.Get("Retry-After"), "\uFFFD"), 64),
+			Location:   text.Shorten(strings.ToValidUTF8(resp.Header.Get("Location"), "\uFFFD"), 2048),
 		}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))

@@ -129,6 +129,9 @@ func failureFromMCP(tool *catalog.Tool, e *mcp.Error) *callError {
 	if out.unknown = e.Unknown; out.unknown {
 		out.EffectStatus = effectUnknown
 	}
+	if e.Retryable {
+		out.EffectStatus, out.Retryable = effectNone, true
+	}
 	return out
 }
 

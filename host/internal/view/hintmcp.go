@@ -82,6 +82,9 @@ func (h Hints) hintDown(identifier string) string {
 				return name + " is not there now: its server wants a sign-in before it says what it offers. A person has to run quoin mcp login " + st.Name +
 					"; run the program again after that, or do without this server."
 			}
+			if st.Permanent != "" {
+				return name + " is not there: " + st.Permanent + ". Waiting does not mend that: do without this server, or tell a person, who finds more with quoin mcp test " + st.Name + "."
+			}
 			return name + " is not there now: its server is not connected (" + whyDown(st.Error) + "). Quoin tries again " + inTime(st.Retry) +
 				"; run the program again after that, or do without this server."
 		case mcp.StateConnected:

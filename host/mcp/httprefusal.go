@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/quoinhq/quoin/host/internal/openapi"
+)
+
+// errSessionEnded is the end of a session that the server does not know any more. The
+// request that found out did not run.
+var errSessionEnded = errors.New("the session has ended")
+
+// permanentError is why a server cannot be used until someone has changed something.
+type permanentError struct {
+	err  error
+	told string // the same for programs: nothing of this machine
+}
+
+// Error says why, and what helps.
+func (e *permanentError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *permanentError) Unwrap() error { return e.err }
+
+// permanent returns what programs are told of an error that waiting does not mend; "" for
+// other errors.
+func permanent(err error) string {
+	var p *permanentError
+	if errors.As(err, &p) {
+		return p.told
+	}
+	return ""
+}
+
+// maxRefusalText is how much of the body of a refusal an error repeats.
+const maxRefusalText = 500
+
+// refusalOf is what an answer that is not 2xx says.
+func refusalOf(resp *http.Response, body []byte) *Error {
+	e := statusRefusal(resp.StatusCode, bounded(string(body), maxRefusalText), resp.Header.Get("Retry-After"))
+	help := map[int]struct{ text, told string }{
+		http.StatusUnauthorized:     {"check the header Authorization in its headers", "it does not accept the credentials of this host"},
+		http.StatusForbidden:        {"check what its credentials may do", "it does not let this host in"},
+		http.StatusNotFound:         {"check its url: many servers are at a path such as /mcp", "there is no MCP server at its address"},
+		http.StatusMethodNotAllowed: {"check its url: many servers are at a path such as /mcp", "there is no MCP server at its address"},
+		http.StatusGone:             {"check its url", "there is no MCP server at its address any more"},
+	}[resp.StatusCode]
+	if help.text != "" {
+		e.Err = &permanentError{fmt.Errorf("%s; %s", e.Message, help.text), help.told}
+	}
+	return e
+}
+
+// statusRefusal is the error of a request that was answered with a status that is not 2xx.
+func statusRefusal(status int, body, retryAfter string) *Error {
+	e := &Error{Code: CodeStatus, Message: fmt.Sprintf("HTTP status %d %s", status, http.StatusText(status))}
+	details := map[string]any{"status": status, "body": body}
+	if body = strings.TrimSpace(body); body != "" {
+		e.Message += ": " + body
+	}
+	if seconds, ok := retrySeconds(retryAfter); ok {
+		details["retryAfterSeconds"] = seconds
+		e.Message += fmt.Sprintf("; try again after %d s", seconds)
+	}
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		e.Retryable = true
+	default:
+		e.Unknown = status < 400 || status >= 500 || status == http.StatusRequestTimeout
+	}
+	e.Details, _ = json.Marshal(details) // texts and numbers always can be encoded
+	return e
+}
+
+// retrySeconds reads a header Retry-After, which has seconds or a date.
+func retrySeconds(header string) (int, bool) {
+	const most = 24 * 60 * 60
+	if n, err := strconv.Atoi(strings.TrimSpace(header)); err == nil && n >= 0 {
+		return min(n, most), true
+	}
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return 0, false
+	}
+	return int(clampTo(time.Until(at)+time.Second-1, 0, most*time.Second) / time.Second), true
+}
+
+// refuse looks at the answer to a message that is not 2xx. Where a call waits for it, it
+// becomes the failure of that call, so that others of the connection go on.
+func (g *guard) refuse(r *http.Request, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOtherBody))
+	if cerr := resp.Body.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	refused := refusalOf(resp, body)
+	answer := captureOf(r.Context())
+	switch {
+	case answer == nil:
+		g.refuseOwn(cmp.Or[error](refused.Err, refused))
+		return nil
+	case sessionEnded(r, resp.StatusCode, body):
+		refused = &Error{Code: CodeClosed, Message: "The session has ended.", Retryable: true, Err: errSessionEnded}
+		answer.refuse(refused) // before the end of the connection ends the call
+		g.gone(errSessionEnded)
+	case saysWhy(resp.StatusCode, body):
+		return nil // the SDK tells the call
+	}
+	answer.refuse(refused)
+	return replaceAnswer(r, resp, refused)
+}
+
+// refuseOwn keeps why the last message of no call was refused: the SDK does not say.
+func (g *guard) refuseOwn(err error) { g.refused.Store(&err) }
+
+// refusePage refuses a web page in place of an answer.
+func (g *guard) refusePage(r *http.Request, resp *http.Response, kind string) error {
+	refused := webPage(kind)
+	answer := captureOf(r.Context())
+	if answer == nil {
+		g.refuseOwn(refused)
+		resp.Body = &limitedBody{io.LimitReader(resp.Body, maxOtherBody), resp.Body}
+		return nil
+	}
+	answer.refuse(&Error{Code: CodeInvalidReply, Message: refused.Error() + ".", Unknown: true, Err: refused})
+	return errors.Join(resp.Body.Close(), replaceAnswer(r, resp, refused))
+}
+
+// sessionEnded reports whether an answer says that the server does not know the session:
+// 404, as the specification has it, or 400 with words about it, as many servers have it.
+func sessionEnded(r *http.Request, status int, body []byte) bool {
+	if r.Header.Get("Mcp-Session-Id") == "" {
+		return false
+	}
+	return status == http.StatusNotFound || status == http.StatusGone ||
+		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
+}
+
+// saysWhy reports whether the body of a refusal is an error of the protocol, which says
+// more than its status.
+func saysWhy(status int, body []byte) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	m, err := jsonrpc.DecodeMessage(body)
+	answer, ok := m.(*jsonrpc.Response)
+	return err == nil && ok && answer.Error != nil
+}
+
+// replaceAnswer puts the failure of a call in place of its answer.
+func replaceAnswer(r *http.Request, resp *http.Response, refused error) error {
+	text, err := failureOf(r, refused)
+	if err != nil {
+		return err
+	}
+	resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
+	resp.Header = http.Header{"Content-Type": {"application/json"}}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	return nil
+}
+
+// follow lets a client follow a redirect that keeps the method within the origin, such as
+// from /mcp to /mcp/. Others would carry the configured headers to another address, or lose
+// the message.
+func (g *guard) follow(r *http.Request, via []*http.Request) error {
+	const most = 3
+	if first := via[0]; len(via) <= most && r.Method == first.Method && openapi.SameOrigin(r.URL, first.URL) {
+		return nil
+	}
+	to := *r.URL
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	err := &permanentError{fmt.Errorf("it redirects to %s, which is not followed; if that address is right, make it its url", bounded(to.String(), maxErrorText)), "it redirects to another address"}
+	if captureOf(r.Context()) == nil {
+		g.refuseOwn(err)
+	}
+	return err
+}
+
+// webPage is an answer that is neither JSON nor events, in place of one.
+func webPage(kind string) error {
+	return &permanentError{
+		fmt.Errorf("it answers with %s, not with JSON: check its url, which seems to lead to a web page", bounded(kind, 100)),
+		"there is a web page at its address, and no MCP server",
+	}
+}

@@ -1,0 +1,256 @@
+package mcp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// forgetful is a server with sessions that forgets them when a test says so, and refuses an
+// unknown one with a status and a body.
+type forgetful struct {
+	status   int
+	body     string
+	current  atomic.Int64 // the session
+	calls    atomic.Int64 // that ran
+	always   atomic.Bool  // refuse the calls of every session
+	requests atomic.Int64
+}
+
+func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.requests.Add(1)
+	body, err := io.ReadAll(r.Body)
+	var q request
+	if err != nil || r.Method != http.MethodPost || json.Unmarshal(body, &q) != nil {
+		http.Error(w, "no", http.StatusMethodNotAllowed)
+		return
+	}
+	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprint(f.current.Load()) && (q.Method != "tools/call" || !f.always.Load())
+	switch {
+	case q.Method == methodDiscover:
+		http.Error(w, "what?", http.StatusBadRequest)
+	case q.Method == methodInitialize:
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint(f.current.Load()))
+		answer(w, q, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"0"}}`)
+	case !known:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(f.status)
+		_, _ = io.WriteString(w, f.body)
+	case q.Method == "tools/list":
+		answer(w, q, oneTool)
+	case q.Method == "tools/call":
+		f.calls.Add(1)
+		answer(w, q, `{"content":[]}`)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// TestSessionsThatEnd: a call that the server refused because it forgot the session is made
+// again over another session, once.
+func TestSessionsThatEnd(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*forgetful{
+		"404":      {status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`},
+		"404 bare": {status: 404},
+		"400":      {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`},
+		"400 text": {status: 400, body: "Invalid session"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(f)
+			t.Cleanup(server.Close)
+			w := connect(t, Options{MaxDelay: time.Hour, FirstDelay: time.Millisecond}, Server{Name: "f", URL: server.URL})
+			for i := range int64(3) {
+				f.current.Add(1) // as if the server had started again
+				w.call(t, "f", "t", `{}`)
+				if n := f.calls.Load(); n != i+1 {
+					t.Fatalf("%d calls ran after %d", n, i+1)
+				}
+			}
+			if !w.has("t") {
+				t.Error("the tools are gone")
+			}
+			f.always.Store(true)
+			e := w.refuse(t, t.Context(), "f", "t", `{}`)
+			if e.Code != CodeClosed || e.Unknown || !e.Retryable || f.calls.Load() != 3 {
+				t.Errorf("of a server that knows no session: %+v after %d calls", e, f.calls.Load())
+			}
+		})
+	}
+}
+
+// TestRefusalsOfHTTP: a refusal keeps its status, a piece of its body, and when to try
+// again; the connection goes on.
+func TestRefusalsOfHTTP(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status             int
+		retry, body        string
+		unknown, retryable bool
+		code               Code
+		details, says      string
+	}{
+		"429":      {429, "7", `{"error":"rate limited"}`, false, true, CodeStatus, `{"body":"{\"error\":\"rate limited\"}","retryAfterSeconds":7,"status":429}`, "try again after 7 s"},
+		"503":      {503, "", "upstream connect error", false, true, CodeStatus, `{"body":"upstream connect error","status":503}`, "upstream connect error"},
+		"502":      {502, "", "", true, false, CodeStatus, `{"body":"","status":502}`, "Bad Gateway"},
+		"500":      {500, "", "oops", true, false, CodeStatus, `{"body":"oops","status":500}`, "oops"},
+		"401":      {401, "", "who?", false, false, CodeStatus, `{"body":"who?","status":401}`, "HTTP status 401 Unauthorized"},
+		"413":      {413, "", "", false, false, CodeStatus, `{"body":"","status":413}`, "413"},
+		"400 said": {400, "", `{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"q is wrong","data":{"hint":"a string"}}}`, false, false, CodeRefused, `{"code":-32602,"data":{"hint":"a string"}}`, "q is wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var refuse atomic.Bool
+			refuse.Store(true)
+			url := badHTTP(t, func(w http.ResponseWriter, _ *http.Request, q request) {
+				if !refuse.Load() {
+					answer(w, q, `{"content":[]}`)
+					return
+				}
+				if c.retry != "" {
+					w.Header().Set("Retry-After", c.retry)
+				}
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			})
+			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: url, Headers: map[string]string{"Authorization": "x"}})
+			e := w.refuse(t, t.Context(), "f", "t", `{}`)
+			if e.Code != c.code || e.Unknown != c.unknown || e.Retryable != c.retryable || string(e.Details) != c.details || !strings.Contains(e.Message, c.says) {
+				t.Errorf("got %+v\ndetails %s", e, e.Details)
+			}
+			refuse.Store(false)
+			w.call(t, "f", "t", `{}`)
+		})
+	}
+}
+
+// TestPermanentCauses: what waiting does not mend is told as such, with what helps.
+func TestPermanentCauses(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	for name, c := range map[string]struct {
+		handler    http.Handler
+		says, told string
+	}{
+		"401":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 401) }), "Authorization", "credentials"},
+		"403":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 403) }), "HTTP status 403", "does not let"},
+		"404":      {http.NotFoundHandler(), "check its url", "no MCP server"},
+		"405":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }), "check its url", "no MCP server"},
+		"page":     {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><p>hello") }), "text/html", "web page"},
+		"redirect": {http.RedirectHandler(other.URL+"/mcp", http.StatusPermanentRedirect), other.URL + "/mcp", "another address"},
+		"moved":    {http.RedirectHandler("/login?token=secret", http.StatusFound), "/login, which", "another address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.handler)
+			t.Cleanup(server.Close)
+			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: server.URL, Headers: map[string]string{"Authorization": "x"}})
+			st := w.Status()[0]
+			if st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), c.says) || !strings.Contains(st.Permanent, c.told) || strings.Contains(st.Error.Error(), "secret") {
+				t.Errorf("down because of %v; told %q", st.Error, st.Permanent)
+			}
+			if e := w.refuse(t, t.Context(), "f", "t", `{}`); !strings.Contains(e.Message, st.Permanent) || e.Code != CodeUnavailable {
+				t.Errorf("a call: %v", e)
+			}
+		})
+	}
+	w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", Command: "/nonexistent/program"})
+	if st := w.Status()[0]; st.Permanent != "its program cannot be started" {
+		t.Errorf("a program that is not there: %q", st.Permanent)
+	}
+	url := badHTTP(t, nil)
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "wait", 503) }))
+	t.Cleanup(busy.Close)
+	w = connect(t, Options{FirstDelay: time.Hour}, Server{Name: "good", URL: url}, Server{Name: "busy", URL: busy.URL})
+	for _, st := range w.Status() {
+		if st.Permanent != "" {
+			t.Errorf("%s: %q", st.Name, st.Permanent)
+		}
+	}
+	if err := fmt.Sprint(w.Status()[0].Error); !strings.Contains(err, "HTTP status 503 Service Unavailable: wait") {
+		t.Error(err)
+	}
+}
+
+// TestRedirectWithinTheOrigin: a redirect that keeps the method is followed there.
+func TestRedirectWithinTheOrigin(t *testing.T) {
+	t.Parallel()
+	h := badHandler(func(w http.ResponseWriter, r *http.Request, q request) {
+		answer(w, q, fmt.Sprintf(`{"content":[],"key":%q}`, r.Header.Get("X-Key")))
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp/", h)
+	mux.Handle("/mcp", http.RedirectHandler("/mcp/", http.StatusTemporaryRedirect))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: server.URL + "/mcp", Headers: map[string]string{"X-Key": "k"}})
+	if out := w.call(t, "f", "t", `{}`); out["key"] != "k" {
+		t.Errorf("got %v", out)
+	}
+}
+
+// TestBodiesAsTheyCome: compressed without being asked, with a byte order mark, as events
+// whose lines end in a lone carriage return.
+func TestBodiesAsTheyCome(t *testing.T) {
+	t.Parallel()
+	const reply = `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`
+	for name, say := range map[string]func(w http.ResponseWriter, q request){
+		"gzip": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			fmt.Fprintf(z, reply, q.ID)
+			_ = z.Close() // a buffer
+			_, _ = w.Write(b.Bytes())
+		},
+		"mark": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, "\uFEFF"+reply, q.ID)
+		},
+		"lone CR": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: message\rdata: "+reply+"\r\r", q.ID)
+		},
+		"CRLF": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: message\r\ndata: "+reply+"\r\n\r\n", q.ID)
+		},
+		"mark before events": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "\uFEFFdata: "+reply+"\n\n", q.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := badHTTP(t, func(w http.ResponseWriter, _ *http.Request, q request) { say(w, q) })
+			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: url})
+			w.call(t, "f", "t", `{}`)
+		})
+	}
+}
+
+// TestRetryAfter reads seconds and dates.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]int{"3": 3, " 0 ": 0, "999999999": 86400, "Wed, 21 Oct 2015 07:28:00 GMT": 0, "Fri, 01 Jan 2300 00:00:00 GMT": 86400} {
+		if got, ok := retrySeconds(header); !ok || got != want {
+			t.Errorf("%q: %d, %v", header, got, ok)
+		}
+	}
+	for _, header := range []string{"", "-1", "soon", "1.5"} {
+		if got, ok := retrySeconds(header); ok {
+			t.Errorf("%q: %d", header, got)
+		}
+	}
+}
