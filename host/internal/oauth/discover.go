@@ -170,7 +170,9 @@ func canonical(server string) string {
 // issuerMetadata returns the metadata of an authorization server, or nil if it has
 // not published any. Its issuer is the one that was asked for, and it can do PKCE by S256.
 func issuerMetadata(ctx context.Context, h *http.Client, issuer string) (*oauthex.AuthServerMeta, error) {
-	as, err := auth.GetAuthServerMetadata(ctx, issuer, h)
+	// The well-known part goes between the host and the path, which loses its last slash
+	// first: RFC 8414, section 3.1.
+	as, err := auth.GetAuthServerMetadata(ctx, strings.TrimRight(issuer, "/"), h)
 	if err != nil {
 		return nil, fmt.Errorf("the metadata of its authorization server cannot be used: %w", short(err))
 	}

@@ -270,9 +270,9 @@ func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
 		{"refused", func(w *world, _ *Server) {
 			w.register = func(rw http.ResponseWriter, r *http.Request) {
 				rw.WriteHeader(http.StatusBadRequest)
-				_, _ = io.WriteString(rw, `{"error":"invalid_redirect_uri","error_description":"PLANTED"}`)
+				_, _ = io.WriteString(rw, `{"error":"unapproved_client","error_description":"client_name 'Quoin' is not on the approved list."}`)
 			}
-		}, "invalid_redirect_uri"},
+		}, "unapproved_client: client_name 'Quoin' is not on the approved list. Register"},
 		{"secret in a broken answer", func(w *world, _ *Server) {
 			w.register = func(rw http.ResponseWriter, r *http.Request) {
 				rw.WriteHeader(http.StatusCreated)
@@ -300,6 +300,24 @@ func TestClientsInTheOrderOfTheSpecification(t *testing.T) {
 				t.Errorf("got %s, expected %s", got, tt.want)
 			}
 			planted(t, dir, got)
+		})
+	}
+}
+
+// TestIssuersThatEndInASlash: the metadata of an authorization server is where RFC 8414,
+// section 3.1, has it.
+func TestIssuersThatEndInASlash(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/tenant/", "/tenant"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.path = strings.TrimSuffix(path, "/")
+			w.about["authorization_servers"], w.meta["issuer"] = []string{w.issuer.URL + path}, w.issuer.URL+path
+			c, _ := open(t, t.TempDir())
+			if link := ask(t, c, w.server(), codemode.Session{}); !strings.HasPrefix(link, w.issuer.URL+"/authorize?") {
+				t.Errorf("the link is %s; asked for %q", link, w.seen)
+			}
 		})
 	}
 }

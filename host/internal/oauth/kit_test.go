@@ -39,7 +39,8 @@ type world struct {
 	meta      map[string]any
 	about     map[string]any // metadata of the resource
 	challenge string
-	status    int // of refusals
+	path      string // of the issuer
+	status    int    // of refusals
 	codes     map[string]url.Values
 	good      map[string]bool // access tokens
 	refresh   map[string]bool
@@ -112,7 +113,7 @@ func (w *world) serveIssuer(rw http.ResponseWriter, r *http.Request) {
 		w.t.Error(err)
 	}
 	switch r.URL.Path {
-	case "/.well-known/oauth-authorization-server":
+	case "/.well-known/oauth-authorization-server" + w.path:
 		answer(rw, w.meta)
 	case "/register":
 		if w.register != nil {

@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // client is how an authorization server knows us. It is for its issuer alone.
@@ -150,7 +153,11 @@ func refusal(err error) error {
 	var failed *url.Error
 	switch {
 	case errors.As(err, &refused):
-		return errors.New("it was refused with " + codeOf(refused.ErrorCode))
+		why := text.Cut(text.Printable(strings.TrimSuffix(strings.TrimSpace(refused.ErrorDescription), ".")), 200)
+		if why != "" {
+			why = ": " + why
+		}
+		return errors.New("it was refused with " + codeOf(refused.ErrorCode) + why)
 	case errors.As(err, &failed):
 		return short(err)
 	}
