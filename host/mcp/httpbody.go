@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -46,20 +45,19 @@ func (b *zippedBody) Close() error { return b.body.Close() }
 // lineEnds makes every line of a stream of events end in a line feed: a lone carriage
 // return ends one, too. It drops a byte order mark at the start.
 type lineEnds struct {
-	begun    bool
+	mark     int  // bytes of a byte order mark that were dropped; -1 once the stream has begun
 	returned bool // the last byte was a carriage return
 }
 
 // unify changes bytes in place, and returns how many there are now.
 func (l *lineEnds) unify(p []byte) int {
-	if !l.begun && len(p) > 0 {
-		l.begun = true
-		if bytes.HasPrefix(p, byteOrderMark) {
-			p = p[:copy(p, p[len(byteOrderMark):])]
-		}
-	}
 	n := 0
 	for _, b := range p {
+		if l.mark >= 0 && l.mark < len(byteOrderMark) && b == byteOrderMark[l.mark] {
+			l.mark++
+			continue
+		}
+		l.mark = -1
 		if b == '\n' && l.returned {
 			l.returned = false
 			continue
