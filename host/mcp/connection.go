@@ -336,7 +336,7 @@ func (c *connection) send(ctx context.Context, t *Tool, r *Request, again *resum
 		return c.request(ctx, t, input)
 	}
 	var in struct {
-		Cursor    string            `json:"cursor"`
+		Cursor    *string           `json:"cursor"`
 		URI       string            `json:"uri"`
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
@@ -367,13 +367,17 @@ func (c *connection) send(ctx context.Context, t *Tool, r *Request, again *resum
 	if err := json.Unmarshal(input, &in); err != nil {
 		return nil, fmt.Errorf("the input of %s: %w", t.Operation, err)
 	}
+	cursor, on := c.sentCursor(in.Cursor)
+	if !on {
+		cursor = ""
+	}
 	switch t.Operation {
 	case ResourcesList:
-		return c.session.ListResources(ctx, &sdk.ListResourcesParams{Meta: meta, Cursor: in.Cursor})
+		return c.session.ListResources(ctx, &sdk.ListResourcesParams{Meta: meta, Cursor: cursor})
 	case ResourcesRead:
 		return c.session.ReadResource(ctx, &sdk.ReadResourceParams{Meta: meta, URI: in.URI, InputResponses: answers, RequestState: state})
 	case PromptsList:
-		return c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Meta: meta, Cursor: in.Cursor})
+		return c.session.ListPrompts(ctx, &sdk.ListPromptsParams{Meta: meta, Cursor: cursor})
 	default:
 		return c.session.GetPrompt(ctx, &sdk.GetPromptParams{Meta: meta, Name: in.Name, Arguments: in.Arguments, InputResponses: answers, RequestState: state})
 	}

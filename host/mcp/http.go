@@ -74,6 +74,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	stop := context.AfterFunc(g.life, func() { cancel(errEnded) })
 	end := sync.OnceFunc(func() { stop(); cancel(nil); g.open.Add(-1) })
 	out := r.Clone(ctx)
+	if err := sendEmptyCursor(out); err != nil {
+		end()
+		return nil, err
+	}
 	for name, values := range g.headers {
 		out.Header[name] = values
 	}
@@ -136,6 +140,7 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	refused := inspect(text)
 	if refused == nil {
+		text = withOwnID(text)
 		refused = captureMessage(captureOf(r.Context()), text)
 	}
 	if refused != nil {
@@ -149,6 +154,22 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	resp.ContentLength = int64(len(text))
 	return nil
+}
+
+// withOwnID returns an answer with the id of a request of ours, where the server has its
+// digits as a text.
+func withOwnID(text []byte) []byte {
+	m, err := jsonrpc.DecodeMessage(text)
+	answer, ok := m.(*jsonrpc.Response)
+	if err != nil || !ok || ownID(answer.ID) == answer.ID {
+		return text
+	}
+	answer.ID = ownID(answer.ID)
+	fixed, err := jsonrpc.EncodeMessage(answer)
+	if err != nil {
+		return text
+	}
+	return fixed
 }
 
 // captureMessage gives the result of an answer to its capture, if there is one.
@@ -229,8 +250,8 @@ type limitedBody struct {
 }
 
 // eventBody reads a stream of events and gives results in it to the capture of
-// the call that opened the stream. It sees the end of an event before its reader
-// does. It fails when an event or the stream is too large.
+// the call that opened the stream. Its reader gets whole events. It fails when an event or
+// the stream is too large.
 type eventBody struct {
 	body   io.ReadCloser
 	left   int64 // bytes of the stream that may still come
@@ -239,22 +260,38 @@ type eventBody struct {
 	lines lineEnds
 	line  []byte // of the event, without its end
 	data  []byte // of the event
-	size  int    // bytes of the event
+	event []byte // as it came
+	whole []byte // events that the reader has not read yet
+	ended error  // why there is no more of the stream
 }
 
-// Read reads and looks at what it read.
+// Read reads whole events; what is no whole event comes last.
 func (b *eventBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("an event stream of more than %d bytes", maxStream)
+	for len(b.whole) == 0 {
+		if b.ended != nil {
+			return 0, b.ended
+		}
+		if b.left <= 0 {
+			return 0, fmt.Errorf("an event stream of more than %d bytes", maxStream)
+		}
+		piece := make([]byte, min(eventPiece, b.left))
+		n, err := b.body.Read(piece)
+		b.left -= int64(n)
+		if refused := b.feed(piece[:b.lines.unify(piece[:n])]); refused != nil {
+			b.ended = refused
+			return 0, refused
+		}
+		if err != nil {
+			b.ended, b.whole, b.event = err, append(b.whole, b.event...), nil
+		}
 	}
-	n, err := b.body.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	n = b.lines.unify(p[:n])
-	if refused := b.feed(p[:n]); refused != nil {
-		return 0, refused
-	}
-	return n, err
+	n := copy(p, b.whole)
+	b.whole = b.whole[n:]
+	return n, nil
 }
+
+// eventPiece is how much of a stream is read at once, in bytes.
+const eventPiece = 8 << 10
 
 // Close closes the stream.
 func (b *eventBody) Close() error { return b.body.Close() }
@@ -268,9 +305,10 @@ func (b *eventBody) feed(p []byte) error {
 		}
 		chunk := p[:end+1]
 		p = p[end+1:]
-		if b.size += len(chunk); b.size > maxMessage {
+		if len(b.event)+len(chunk) > maxMessage {
 			return b.refuse(errTooLarge)
 		}
+		b.event = append(b.event, chunk...)
 		b.line = append(b.line, chunk...)
 		if chunk[len(chunk)-1] != '\n' {
 			return nil
@@ -295,18 +333,34 @@ func (b *eventBody) endLine() error {
 		}
 		return nil
 	}
-	data := b.data
-	b.data, b.size, b.line = nil, 0, nil
+	data, event := b.data, b.event
+	b.data, b.event, b.line = nil, nil, nil
 	if len(data) == 0 {
+		b.whole = append(b.whole, event...)
 		return nil
 	}
 	if err := inspect(data); err != nil {
 		return b.refuse(err)
 	}
+	if fixed := withOwnID(data); !bytes.Equal(fixed, data) {
+		data, event = fixed, withData(event, fixed)
+	}
 	if err := captureMessage(b.answer, data); err != nil {
 		return b.refuse(err)
 	}
+	b.whole = append(b.whole, event...)
 	return nil
+}
+
+// withData returns an event with other data, which has no line breaks.
+func withData(event, data []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(event) {
+		if !bytes.HasPrefix(line, []byte("data:")) && len(line) > 1 {
+			out = append(out, line...)
+		}
+	}
+	return append(append(append(out, "data: "...), data...), "\n\n"...)
 }
 
 // refuse ends the stream, and gives the reason to the call that waits for it.

@@ -254,3 +254,11 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// serve serves until the test ends, and returns the address.
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}

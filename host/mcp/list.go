@@ -99,13 +99,14 @@ func (l *listing) pages(ctx context.Context, c *connection) error {
 		if err != nil {
 			return fmt.Errorf("listing tools: %w", err)
 		}
-		next, err := l.page(raw)
+		after, err := l.page(raw)
 		if err != nil {
 			return fmt.Errorf("listing tools: %w", err)
 		}
+		next, on := c.sentCursor(after)
 		full := l.full()
 		switch {
-		case next == "":
+		case !on:
 			return nil
 		case page == maxPages || full || seen[next] || len(next) > maxCursor:
 			l.log.Warn("an MCP server's list of tools was cut", "error", errEndless, "pages", page, "tools", len(l.tools), "bytes", l.bytes)
@@ -143,14 +144,14 @@ func (c *connection) page(ctx context.Context, cursor string) (raw json.RawMessa
 }
 
 // page takes the tools of one page, and returns where the next one starts.
-func (l *listing) page(raw json.RawMessage) (next string, err error) {
+func (l *listing) page(raw json.RawMessage) (next *string, err error) {
 	var page struct {
 		Tools      []json.RawMessage `json:"tools"`
-		NextCursor string            `json:"nextCursor"`
+		NextCursor *string           `json:"nextCursor"`
 		TTL        json.RawMessage   `json:"ttlMs"`
 	}
 	if err := json.Unmarshal(raw, &page); err != nil {
-		return "", fmt.Errorf("the page is not one: %w", err)
+		return nil, fmt.Errorf("the page is not one: %w", err)
 	}
 	var ms int64
 	if json.Unmarshal(page.TTL, &ms) == nil && ms > 0 && (l.ttl == 0 || milliseconds(ms) < l.ttl) {
@@ -158,7 +159,7 @@ func (l *listing) page(raw json.RawMessage) (next string, err error) {
 	}
 	for _, t := range page.Tools {
 		if l.full() {
-			return "more", nil
+			return new("more"), nil
 		}
 		l.add(t)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,7 +105,7 @@ func (c *lineConn) line() (line []byte, whole bool, err error) {
 		}
 		switch {
 		case err == nil:
-			return line, whole, nil
+			return bytes.TrimPrefix(line, byteOrderMark), whole, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		default:
 			return nil, false, err
@@ -141,7 +142,7 @@ func leadingID(prefix []byte) (jsonrpc.ID, bool) {
 			continue
 		}
 		id, err := jsonrpc.MakeID(value)
-		return id, err == nil
+		return ownID(id), err == nil
 	}
 }
 
@@ -169,6 +170,24 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	return out
 }
 
+// ownID is the id of a request of ours, which is a number. Some servers answer with its
+// digits as a text.
+func ownID(id jsonrpc.ID) jsonrpc.ID {
+	digits, ok := id.Raw().(string)
+	if !ok {
+		return id
+	}
+	n, err := strconv.ParseInt(digits, 10, 53)
+	if err != nil || strconv.FormatInt(n, 10) != digits {
+		return id
+	}
+	number, err := jsonrpc.MakeID(float64(n))
+	if err != nil {
+		return id
+	}
+	return number
+}
+
 // errNoMessage refuses an answer that the SDK could not decode.
 var errNoMessage = &Error{Code: CodeInvalidReply, Message: "it is not a message of the protocol."}
 
@@ -188,6 +207,7 @@ func (c *lineConn) rejectLine(line []byte) jsonrpc.Message {
 func (c *lineConn) admit(m jsonrpc.Message) (jsonrpc.Message, error) {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
+		m.ID = ownID(m.ID)
 		return c.answer(m), nil
 	case *jsonrpc.Request:
 		if m.IsCall() {
@@ -261,7 +281,7 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 		return ctx.Err()
 	}
 	defer func() { <-c.writing }()
-	n, cut, err := c.write(ctx, append(text, '\n'))
+	n, cut, err := c.write(ctx, append(withEmptyCursor(text), '\n'))
 	switch {
 	case !cut || err == nil:
 		return err
