@@ -15,6 +15,7 @@ const (
 	lineBurst     = 200
 	linesPerSec   = 20
 	maxLoggedLine = 2 << 10
+	maxLastWords  = 400 // bytes
 )
 
 // lineLog hands lines of a program's output to the log, no faster than its rate.
@@ -35,11 +36,11 @@ func newLineLog(l *slog.Logger, now func() time.Time, noise func(line string)) *
 
 // stderr takes a line of standard error, and keeps it to explain a crash.
 func (l *lineLog) stderr(line []byte, _ bool) {
-	text := strings.TrimSpace(bounded(string(line), maxLoggedLine))
+	text := strings.TrimRight(bounded(string(line), maxLoggedLine), " \t\r\n")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.words.Add([]byte(text))
-	l.print(text, "stderr")
+	l.words.Add([]byte(text)) // with its indentation, which tells frames of a stack from errors
+	l.print(strings.TrimSpace(text), "stderr")
 }
 
 // stdout takes a line of standard output that is no message.
@@ -79,9 +80,9 @@ func (l *lineLog) finish() {
 	l.reportDropped()
 }
 
-// lastWords is the line of standard error that says most of how the program ended.
+// lastWords are the lines of standard error that say most of how the program ended.
 func (l *lineLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return bounded(l.words.Last(), 200)
+	return bounded(l.words.Last(), maxLastWords)
 }

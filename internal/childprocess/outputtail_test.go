@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestLastWords(t *testing.T) {
@@ -17,7 +19,17 @@ func TestLastWords(t *testing.T) {
 			"Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x' imported from /y.mjs"},
 		{"TypeError: x is not a function\n    at main.js:1:1\n\nNode.js v20.20.2\n", "TypeError: x is not a function"},
 		{"it ends here\nNode.js v20.20.2\n", "it ends here"},
-		{"Error: handled\ngoing on\n", "going on"},
+		{"Error: handled\ngoing on\n", "Error: handled | going on"},
+		{"Fatal error in main(): Error: ACME_API_KEY is not set; create one at https://example.com/keys\n    at load (file:///srv/a.mjs:2:25)\n    at file:///srv/a.mjs:3:7\n",
+			"Fatal error in main(): Error: ACME_API_KEY is not set; create one at https://example.com/keys"},
+		{"Traceback (most recent call last):\n  File \"/srv/app.py\", line 12, in <module>\n    main()\n  File \"/srv/app.py\", line 8, in main\n    raise RuntimeError(\"ACME_API_KEY is not set\")\nRuntimeError: ACME_API_KEY is not set\n",
+			"RuntimeError: ACME_API_KEY is not set"},
+		{"Traceback (most recent call last):\n  File \"/srv/app.py\", line 12, in <module>\n    Settings()\npydantic_core._pydantic_core.ValidationError: 1 validation error for Settings\nACME_API_KEY\n  Field required [type=missing, input_value={}, input_type=dict]\n    For further information visit https://errors.pydantic.dev/2.10/v/missing\n",
+			"pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings | ACME_API_KEY | Field required [type=missing, input_value={}, input_type=dict]"},
+		{"starting\nFailed to connect to the database: invalid DSN\n{\n  code: 'EDSN'\n}\n", "Failed to connect to the database: invalid DSN"},
+		{"(node:12) Warning: an error of old\nlistening\nError: address in use\n", "Error: address in use"},
+		{"npm warn deprecated x@1: it has an error\nnpm error code E404\nnpm error 404 Not Found - GET https://registry.example/x\n", "npm error code E404 | npm error 404 Not Found - GET https://registry.example/x"},
+		{"bye\n}\n  ^\n", "bye"},
 		{"\n", ""},
 	} {
 		var w OutputTail
@@ -35,4 +47,22 @@ func TestLastWords(t *testing.T) {
 	if len(w.tail) != tailLines || len(w.Last()) != MaxTailLine {
 		t.Errorf("%d lines, the last of %d bytes, are kept", len(w.tail), len(w.Last()))
 	}
+}
+
+// TestLastWordsAfterAPause: an error of before counts only if there was no other since.
+func TestLastWordsAfterAPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		var w OutputTail
+		w.Add([]byte("Error: a request failed"))
+		time.Sleep(time.Minute)
+		w.Add([]byte("stopping"))
+		if got := w.Last(); got != "Error: a request failed | stopping" {
+			t.Errorf("without an error since: %q", got)
+		}
+		w.Add([]byte("Error: out of disk"))
+		if got := w.Last(); got != "Error: out of disk" {
+			t.Errorf("with one: %q", got)
+		}
+	})
 }
