@@ -100,14 +100,14 @@ func TestSchemas(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "names"))
-	if got := w.names(); !slices.Equal(got, []string{"a:b/c d", "天気", "__proto__", "twice", "long"}) {
+	if got := w.names(); !slices.Equal(got, []string{"a:b/c d", "天気", "__proto__", "twice", "resources_list_tool", "long"}) {
 		t.Fatalf("tools %q", got)
 	}
 	tools := w.Tools()
 	if tools[3].Description != "first" {
 		t.Errorf("of two tools of one name the second won: %+v", tools[3])
 	}
-	long := tools[4]
+	long := tools[5]
 	if len(long.Title) > maxTitle || len(long.Description) > maxDescription || !strings.HasPrefix(long.Description, "abé") || !strings.HasSuffix(long.Description, "…") {
 		t.Errorf("title of %d bytes, description of %d: %.20q", len(long.Title), len(long.Description), long.Description)
 	}

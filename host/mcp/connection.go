@@ -362,7 +362,7 @@ func (c *connection) send(ctx context.Context, t *Tool, r *Request, again *resum
 		meta[metaCall] = token
 	}
 	if t.Operation == "" {
-		return c.session.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: t.Name, Arguments: input, InputResponses: answers, RequestState: state})
+		return c.session.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: t.offeredName(), Arguments: input, InputResponses: answers, RequestState: state})
 	}
 	if err := json.Unmarshal(input, &in); err != nil {
 		return nil, fmt.Errorf("the input of %s: %w", t.Operation, err)

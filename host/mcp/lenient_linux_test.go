@@ -97,6 +97,36 @@ func TestWhatServersSend(t *testing.T) {
 	}
 }
 
+// TestToolsNamedLikeOperations have another name here, and their own at the server.
+func TestToolsNamedLikeOperations(t *testing.T) {
+	t.Parallel()
+	list := func(description string) string {
+		return `{"tools":[{"name":"call","inputSchema":{}},{"name":"prompts_get","description":"` + description + `"},{"name":"prompts_get_tool"},{"name":"resources_list"}]}`
+	}
+	s, set := shifty(t, list("Gets."))
+	w := connect(t, Options{PinDir: t.TempDir()}, s)
+	if got := w.names(); !slices.Equal(got, []string{"call", "prompts_get_tool_", "prompts_get_tool", "resources_list_tool"}) {
+		t.Fatalf("tools %q", got)
+	}
+	set(list("Something else."))
+	w.call(t, "shifty", "call", `{}`)
+	w.until(t, func() bool { return !w.has("prompts_get_tool_") }) // held until it is accepted
+	if !w.has("prompts_get_tool") || len(w.Status()[0].Changes) != 1 {
+		t.Errorf("tools %q, changes %v", w.names(), w.Status()[0].Changes)
+	}
+	url := badHTTP(t, func(w http.ResponseWriter, _ *http.Request, q request) {
+		answer(w, q, fmt.Sprintf(`{"content":[],"sent":%s}`, q.Params))
+	})
+	operation := Server{Name: "f", URL: url}
+	v := connect(t, Options{}, operation)
+	v.keepers[0].mu.Lock()
+	v.keepers[0].byName["x"] = &Tool{Server: "f", Name: "x", offered: "resources_list"}
+	v.keepers[0].mu.Unlock()
+	if out := fmt.Sprint(v.call(t, "f", "x", `{}`)); !strings.Contains(out, "name:resources_list") {
+		t.Errorf("the server was sent %s", out)
+	}
+}
+
 // TestTextIDs: the digits of an id as a text answer the request with that number.
 func TestTextIDs(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,7 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	} else if err := l.served(ctx, c); err != nil {
 		return nil, nil, err
 	}
+	l.rename()
 	c.left = l.left
 	slices.SortStableFunc(c.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
 	if told := fmt.Sprint(l.repaired, l.unread); l.repaired > 0 && *c.toldUnread != told {
@@ -200,9 +201,6 @@ func (l *listing) add(raw json.RawMessage) {
 	case twice:
 		l.leaveOut(name, "the server has another tool of that name")
 		return
-	case isOperation(name):
-		l.leaveOut(name, "the name stands for an operation on resources or prompts")
-		return
 	case l.callable != nil && !l.callable[name]:
 		l.leaveOut(name, "its input schema has an x-mcp-header that is not valid")
 		return
@@ -221,9 +219,32 @@ func (l *listing) add(raw json.RawMessage) {
 			l.unread = append(l.unread, unread(name, places))
 		}
 	}
+	if isOperation(name) {
+		t.offered = name
+	}
 	t.Output = outputSchema(o.OutputSchema)
 	l.hints(&t, o.Annotations)
 	l.tools = append(l.tools, t)
+}
+
+// rename gives the tools with the names of operations names that no other has.
+func (l *listing) rename() {
+	for i := range l.tools {
+		t := &l.tools[i]
+		if t.offered == "" {
+			continue
+		}
+		t.Name = t.offered + "_tool"
+		for l.has(t.Name) {
+			t.Name += "_"
+		}
+	}
+}
+
+// has reports whether the server offers a tool of a name.
+func (l *listing) has(name string) bool {
+	_, ok := l.offered[name]
+	return ok
 }
 
 // hints takes the annotations of a tool.

@@ -231,7 +231,7 @@ func released(tools []Tool, changes []Change) []Tool {
 	for _, c := range changes {
 		held[c.Tool] = c.Quarantined
 	}
-	return slices.DeleteFunc(tools, func(t Tool) bool { return t.Operation == "" && held[t.Name] })
+	return slices.DeleteFunc(tools, func(t Tool) bool { return t.Operation == "" && held[t.offeredName()] })
 }
 
 // sameChange reports whether two changes say the same.

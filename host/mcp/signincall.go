@@ -259,5 +259,6 @@ func (k *keeper) pinnedList(ctx context.Context) []Tool {
 			l.add(raw)
 		}
 	}
+	l.rename()
 	return l.tools
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -10,8 +11,11 @@ import (
 type Tool struct {
 	Server string
 	// Name is what the server calls the tool, 1 to 256 printable bytes, or the
-	// name of the operation. It is unique among the tools of its server.
+	// name of the operation. It is unique among the tools of its server. A tool
+	// that has the name of an operation gets another, such as resources_list_tool.
 	Name string
+	// offered is the name that the server has for it, if Name is another.
+	offered string
 	// Operation is set for operations, and equal to Name.
 	Operation Operation
 	// Title is for people. Optional.
@@ -52,8 +56,10 @@ var operations = []Tool{
 			`"arguments":{"type":"object","description":"Values for the prompt's arguments.","additionalProperties":{"type":"string"}}},"required":["name"],"additionalProperties":false}`)},
 }
 
-// isOperation reports whether a name is that of an operation, which no tool may
-// have.
+// offeredName is what the server calls a tool.
+func (t *Tool) offeredName() string { return cmp.Or(t.offered, t.Name) }
+
+// isOperation reports whether a name is that of an operation.
 func isOperation(name string) bool {
 	return slices.ContainsFunc(operations, func(op Tool) bool { return op.Name == name })
 }
