@@ -99,10 +99,10 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 	client := c.client(k.options.Version)
 	var patience time.Duration
 	var options sdk.ClientSessionOptions
-	switch h {
-	case handshakeUnknown:
+	switch {
+	case h == handshakeUnknown && k.server.Command != "":
 		patience = k.options.times.discoverWait
-	case handshakeOlder:
+	case h == handshakeOlder:
 		options.ProtocolVersion = olderVersion
 	}
 	client.AddSendingMiddleware(g.greet(patience))

@@ -45,7 +45,7 @@
 // is asked for; a server that does not answer that either is disconnected and
 // connected again. So is a server on the network that ends a connection with a
 // request in flight and then refuses a fresh one. Where such a server has forgotten the
-// session, the session is begun again, and the call, which did not run, is made again once. A task outlives the connection, but
+// session, the session is started again, and the call, which did not run, is made again once. A task outlives the connection, but
 // not the host: only one that has asked a person is found again after a restart.
 //
 // # Trust

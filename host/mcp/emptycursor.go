@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// emptyCursor stands for a cursor that is an empty text, which the SDK takes for none and
+// emptyCursor stands for a cursor that is an empty text, which the SDK takes for no cursor and
 // does not send. In version 2026-07-28 of the protocol such a cursor leads on like any other;
 // before, it ends a list.
 var emptyCursor = rand.Text()

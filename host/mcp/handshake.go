@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/internal/awake"
 )
 
-// handshake is how a session begins. What worked is kept for the next start.
+// handshake is how a session starts. What worked is kept for the next start.
 type handshake int
 
 const (
@@ -25,7 +25,7 @@ const (
 // olderVersion is asked for by initialize.
 const olderVersion = "2025-11-25"
 
-// The methods that begin a session.
+// The methods that start a session.
 const (
 	methodDiscover   = "server/discover"
 	methodInitialize = "initialize"
@@ -45,30 +45,26 @@ type greeting struct {
 // A program of the older protocol may end at the first message that it does not know, or
 // ignore that message: then it is started again, or asked in the older way. A program that
 // is slow to start ignores server/discover, too; if it then refuses initialize, it is one
-// of the newer protocol.
+// of the newer protocol. A server on the network may answer with what ends the session.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	if k.server.OpenAPI != "" {
 		return k.dialOpenAPI(ctx)
 	}
 	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
-	if k.server.Command == "" {
-		c, _, err := k.start(ctx, handshakeNewer)
-		return c, err
-	}
 	c, g, err := k.start(ctx, k.handshake)
-	if err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil {
+	if err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err) {
 		again := handshakeOlder
 		if g.silent && g.refused {
 			again = handshakeNewer
 		}
-		k.log.Info("an MCP server did not begin a session; it is started again, and asked in another way", "error", err)
+		k.log.Info("an MCP server did not start a session, and is asked in another way", "error", err)
 		c, _, err = k.start(ctx, again)
 	}
 	switch {
 	case err != nil:
 		k.handshake = handshakeUnknown
-	case c.stateless() || c.program.conn.discovers.Load():
+	case c.stateless() || c.program != nil && c.program.conn.discovers.Load():
 		k.handshake = handshakeNewer
 	default:
 		k.handshake = handshakeOlder

@@ -13,7 +13,7 @@ import (
 // seenKey names the file in which a server of this file writes what it was sent.
 const seenKey = "QUOIN_TEST_MCP_SEEN"
 
-// picky is a server that knows one way to begin a session. unknown is what it does at
+// picky is a server that knows one way to start a session. unknown is what it does at
 // server/discover, and says whether it goes on.
 func picky(unknown func(r *raw, q request) (bool, error)) func(*raw) error {
 	return func(r *raw) error {
@@ -115,7 +115,7 @@ func impatient() Options {
 }
 
 // TestHandshake: a program of the older protocol is reached whatever it does at the first
-// message of the newer one, and the next start begins with what worked.
+// message of the newer one, and the next start does what worked.
 func TestHandshake(t *testing.T) {
 	t.Parallel()
 	for role, begun := range map[string]string{

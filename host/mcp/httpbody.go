@@ -45,7 +45,7 @@ func (b *zippedBody) Close() error { return b.body.Close() }
 // lineEnds makes every line of a stream of events end in a line feed: a lone carriage
 // return ends one, too. It drops a byte order mark at the start.
 type lineEnds struct {
-	mark     int  // bytes of a byte order mark that were dropped; -1 once the stream has begun
+	mark     int  // bytes of a byte order mark that were dropped; -1 once the stream has started
 	returned bool // the last byte was a carriage return
 }
 

@@ -24,9 +24,9 @@ type keeper struct {
 	publish func()          // what Tools returns has changed
 	tried   chan struct{}   // closed after the first attempt
 	delay   time.Duration   // before the next attempt; the goroutine's own
-	// handshake is how the last session began; the goroutine's own.
+	// handshake is how the last session started; the goroutine's own.
 	handshake  handshake
-	renewed    time.Time // when a session that had ended was last begun again; the goroutine's own
+	renewed    time.Time // when a session that had ended was last started again; the goroutine's own
 	answered   bool      // the last connection has answered a call; the goroutine's own
 	toldUnread string    // what the log was told of input schemas; the goroutine's own
 	pins       *pins
@@ -46,7 +46,7 @@ type keeper struct {
 	required      *oauth.Required // set while there is no connection for want of a sign-in
 	requiredStamp string          // of the sign-in that did not do
 	turn          chan struct{}   // closed when the connection is another
-	renewing      bool            // a session that has ended is begun again: calls wait, the tools stay
+	renewing      bool            // a session that has ended is started again: calls wait, the tools stay
 }
 
 // newKeeper makes the keeper of one server. Call run to start it.
@@ -77,7 +77,7 @@ func newKeeper(life context.Context, s Server, o Options, publish func()) *keepe
 // Pauses between attempts double up to MaxDelay. A connection that held longer
 // than that, or that has answered a call, resets them: a server that restarts once a day,
 // or that one of many calls crashes, is back at once. There is no pause before a session
-// that the server has forgotten is begun again.
+// that the server has forgotten is started again.
 func (k *keeper) run(ctx context.Context) {
 	first := sync.OnceFunc(func() { close(k.tried) })
 	defer first()
@@ -90,7 +90,7 @@ func (k *keeper) run(ctx context.Context) {
 		}
 		err := k.serve(ctx, first, stamp)
 		if k.waitsForSession() && ctx.Err() == nil {
-			k.log.Info("the session of an MCP server has ended, and is begun again")
+			k.log.Info("the session of an MCP server has ended, and is started again")
 			continue
 		}
 		signIn := k.require(ctx, err, stamp)

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	badServers["content is null"] = listOf(oneTool, `{"content":null,"structuredContent":{"a":9007199254740993},"x":1}`)
-	// what it sends begins with a byte order mark, and has the ids of requests as texts
+	// what it sends starts with a byte order mark, and has the ids of requests as texts
 	badServers["marked"] = func(r *raw) error {
 		return r.serve(func(q request) error {
 			result := `{"content":[]}`
@@ -130,21 +130,27 @@ func TestToolsNamedLikeOperations(t *testing.T) {
 // TestTextIDs: the digits of an id as a text answer the request with that number.
 func TestTextIDs(t *testing.T) {
 	t.Parallel()
-	const reply = `{"jsonrpc":"2.0","id":"%s","result":{"content":[]}}`
-	for name, say := range map[string]func(w http.ResponseWriter, q request){
-		"json": func(w http.ResponseWriter, q request) {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, reply, q.ID)
-		},
-		"events": func(w http.ResponseWriter, q request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, ": hello\n\nid: 7\nevent: message\ndata: "+reply+"\n\n", q.ID)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	results := map[string]string{
+		methodInitialize: `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"0"}}`,
+		"tools/list":     oneTool, "tools/call": `{"content":[]}`,
+	}
+	for kind, before := range map[string]string{"application/json": "", "text/event-stream": ": hello\n\nid: 7\nevent: message\ndata: "} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := badHTTP(t, func(w http.ResponseWriter, _ *http.Request, q request) { say(w, q) })
-			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: url, CallTimeout: 10 * time.Second})
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var q request
+				if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&q) != nil {
+					http.Error(w, "no", http.StatusMethodNotAllowed)
+					return
+				}
+				if results[q.Method] == "" {
+					w.WriteHeader(http.StatusAccepted)
+					return
+				}
+				w.Header().Set("Content-Type", kind)
+				fmt.Fprintf(w, `%s{"jsonrpc":"2.0","id":"%s","result":%s}`+"\n\n", before, q.ID, results[q.Method])
+			}))
+			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: url, CallTimeout: 10 * time.Second, ConnectTimeout: 10 * time.Second})
 			w.call(t, "f", "t", `{}`)
 		})
 	}

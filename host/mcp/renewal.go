@@ -9,11 +9,11 @@ import (
 )
 
 // A server on the network may forget a session, for example when it restarts. The call
-// that finds out did not run: the session is begun again, and the call is made again once.
+// that finds out did not run: the session is started again, and the call is made again once.
 
 // renew has calls wait for another session if a connection ended because the server did not
 // know its session any more. It does so once per FirstDelay, so that a server that knows
-// none of its sessions is not asked without end.
+// no session of its own is not asked without end.
 func (k *keeper) renew(err error) bool {
 	if !errors.Is(err, errSessionEnded) || time.Since(k.renewed) < k.options.FirstDelay {
 		return false
@@ -26,7 +26,7 @@ func (k *keeper) renew(err error) bool {
 	return true
 }
 
-// waitsForSession reports whether a session is to be begun again.
+// waitsForSession reports whether a session is to be started again.
 func (k *keeper) waitsForSession() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

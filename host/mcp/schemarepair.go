@@ -52,74 +52,86 @@ type repair struct {
 	doc          *jsonschema.Document
 	draft4       bool // exclusiveMinimum is a boolean
 	tuples       bool // items may be a list
-	foreignDraft bool // $schema names none of the standard
+	foreignDraft bool // $schema names no draft of the standard
 	renamed      bool // a list of items was written as prefixItems
 	ids          map[string]bool
 	dropped      []string // keywords, as places in the schema
 }
 
-// The JSON types that a keyword type may name.
-var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
-
-// keywordForm is what the value of a keyword has to be.
-type keywordForm int
+// shape is what the value of a keyword consists of.
+type shape int
 
 const (
-	wantSchema      keywordForm = iota + 1 // a schema
-	wantItems                              // a schema; in older drafts also a list of them
-	wantSchemas                            // a list of schemas, not empty
-	wantSchemaMap                          // an object of schemas
-	wantNamesMap                           // an object of lists of names
-	wantNamesOrMap                         // an object of schemas and lists of names
-	wantNames                              // a list of names, each once
-	wantType                               // types
-	wantValues                             // a list of values, not empty
-	wantList                               // a list
-	wantNumber                             // a number
-	wantPositive                           // a number above 0
-	wantCount                              // a whole number from 0
-	wantText                               // a text
-	wantBool                               // a boolean
-	wantExclusive                          // a number; in draft 4 a boolean
-	wantReference                          // a $ref that leads somewhere in the schema
-	wantID                                 // an address that no other schema has
-	wantAnchor                             // a name that no other schema has
-	wantDraft                              // a version of the standard
-	wantUnsupported                        // nothing that is read
+	plainValue       shape = iota // no schema
+	oneSchema                     // a schema
+	itemList                      // a schema; in older drafts also a list of them
+	schemaList                    // a list of schemas, not empty
+	schemaMap                     // an object of schemas
+	namesMap                      // an object of lists of names
+	schemaOrNamesMap              // an object of both
+	nameList                      // a list of names, each once
 )
 
+// keyword is what a validator expects of the value of a keyword.
+type keyword struct {
+	shape shape
+	fits  func(*repair, *jsonschema.Node) bool // of a plain value; nil if every value does
+}
+
 // keywords are those that a validator reads.
-var keywords = func() map[string]keywordForm {
-	out := map[string]keywordForm{}
-	for form, names := range map[keywordForm]string{
-		wantSchema:      "additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames not if then else contentSchema",
-		wantItems:       "items",
-		wantSchemas:     "allOf anyOf oneOf prefixItems",
-		wantSchemaMap:   "$defs definitions properties patternProperties dependentSchemas",
-		wantNamesMap:    "dependentRequired",
-		wantNamesOrMap:  "dependencies",
-		wantNames:       "required",
-		wantType:        "type",
-		wantValues:      "enum",
-		wantList:        "examples",
-		wantNumber:      "minimum maximum",
-		wantPositive:    "multipleOf",
-		wantCount:       "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains",
-		wantText:        "pattern format title description $comment contentEncoding contentMediaType",
-		wantBool:        "uniqueItems deprecated readOnly writeOnly $recursiveAnchor",
-		wantExclusive:   "exclusiveMinimum exclusiveMaximum",
-		wantReference:   "$ref $dynamicRef $recursiveRef",
-		wantID:          "$id",
-		wantAnchor:      "$anchor $dynamicAnchor",
-		wantDraft:       "$schema",
-		wantUnsupported: "$vocabulary",
+var keywords = func() map[string]keyword {
+	kind := func(k jsonschema.Kind) func(*repair, *jsonschema.Node) bool {
+		return func(_ *repair, v *jsonschema.Node) bool { return v.Is(k) }
+	}
+	number := func(fits func(float64) bool) func(*repair, *jsonschema.Node) bool {
+		return func(_ *repair, v *jsonschema.Node) bool {
+			f, err := strconv.ParseFloat(v.Text, 64)
+			return v.Is(jsonschema.Number) && err == nil && fits(f)
+		}
+	}
+	out := map[string]keyword{}
+	for _, row := range []struct {
+		names string
+		keyword
+	}{
+		{"additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames not if then else contentSchema", keyword{oneSchema, nil}},
+		{"items", keyword{itemList, nil}},
+		{"allOf anyOf oneOf prefixItems", keyword{schemaList, nil}},
+		{"$defs definitions properties patternProperties dependentSchemas", keyword{schemaMap, nil}},
+		{"dependentRequired", keyword{namesMap, nil}},
+		{"dependencies", keyword{schemaOrNamesMap, nil}},
+		{"required", keyword{nameList, nil}},
+		{"type", keyword{plainValue, isType}},
+		{"enum", keyword{plainValue, func(_ *repair, v *jsonschema.Node) bool { return len(v.List()) > 0 }}},
+		{"examples", keyword{plainValue, kind(jsonschema.Array)}},
+		{"pattern format title description $comment contentEncoding contentMediaType", keyword{plainValue, kind(jsonschema.String)}},
+		{"uniqueItems deprecated readOnly writeOnly $recursiveAnchor", keyword{plainValue, kind(jsonschema.Bool)}},
+		{"minimum maximum", keyword{plainValue, number(func(float64) bool { return true })}},
+		{"multipleOf", keyword{plainValue, number(func(f float64) bool { return f > 0 })}},
+		{"minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains", keyword{plainValue, number(func(f float64) bool { return f >= 0 && f == math.Trunc(f) })}},
+		{"exclusiveMinimum exclusiveMaximum", keyword{plainValue, func(r *repair, v *jsonschema.Node) bool {
+			return r.draft4 && v.Is(jsonschema.Bool) || !r.draft4 && v.Is(jsonschema.Number)
+		}}},
+		{"$ref $dynamicRef $recursiveRef", keyword{plainValue, (*repair).leads}},
+		{"$id", keyword{plainValue, (*repair).ownAddress}},
+		{"$anchor $dynamicAnchor", keyword{plainValue, (*repair).ownAnchor}},
+		{"$schema", keyword{plainValue, func(r *repair, _ *jsonschema.Node) bool { return !r.foreignDraft }}},
+		{"$vocabulary", keyword{plainValue, func(*repair, *jsonschema.Node) bool { return false }}},
 	} {
-		for name := range strings.FieldsSeq(names) {
-			out[name] = form
+		for name := range strings.FieldsSeq(row.names) {
+			out[name] = row.keyword
 		}
 	}
 	return out
 }()
+
+// isType reports whether a value is a type of JSON, or a list of them.
+func isType(_ *repair, v *jsonschema.Node) bool {
+	words := v.Words()
+	return len(words) > 0 && (v.Is(jsonschema.String) || len(words) == len(v.List())) && !slices.ContainsFunc(words, func(w string) bool {
+		return !slices.Contains([]string{"array", "boolean", "integer", "null", "number", "object", "string"}, w)
+	})
+}
 
 // isSchema reports whether a value may stand where a schema is expected.
 func isSchema(n *jsonschema.Node) bool { return n.Is(jsonschema.Object) || n.Is(jsonschema.Bool) }
@@ -142,7 +154,7 @@ func (r *repair) schema(out []byte, n *jsonschema.Node, place string) []byte {
 			r.drop(place, v)
 			return nil
 		}
-		return r.keyword(out, keywords[key], v, place)
+		return r.keyword(out, key, v, place)
 	})
 }
 
@@ -183,7 +195,7 @@ func (r *repair) members(out []byte, n *jsonschema.Node, place string, each func
 	return append(out, '}')
 }
 
-// list appends a list of schemas; what is none becomes one that fits everything, so that
+// list appends a list of schemas; what is no schema becomes one that fits everything, so that
 // the places of the others stay.
 func (r *repair) list(out []byte, n *jsonschema.Node, place string) []byte {
 	out = append(out, '[')
@@ -203,49 +215,42 @@ func (r *repair) list(out []byte, n *jsonschema.Node, place string) []byte {
 }
 
 // keyword appends the value of a keyword. It returns nil for one that cannot be read.
-func (r *repair) keyword(out []byte, form keywordForm, v *jsonschema.Node, place string) []byte {
-	switch form {
-	case wantSchema, wantItems:
-		if isSchema(v) {
-			return r.schema(out, v, place)
-		}
-		if form == wantItems && v.Is(jsonschema.Array) {
-			return r.list(out, v, place)
-		}
-	case wantSchemas:
-		if len(v.List()) > 0 {
-			return r.list(out, v, place)
-		}
-	case wantSchemaMap, wantNamesMap, wantNamesOrMap:
-		if v.Is(jsonschema.Object) {
-			return r.members(out, v, place, func(out []byte, key string, v *jsonschema.Node, place string) []byte {
-				return r.member(out, form, key, v, place)
-			})
-		}
-	case wantNames:
-		if v.Is(jsonschema.Array) {
-			return r.names(out, v, place)
-		}
-	default:
-		if r.readable(form, v) {
-			return append(out, v.Raw...)
-		}
+func (r *repair) keyword(out []byte, name string, v *jsonschema.Node, place string) []byte {
+	k, known := keywords[name]
+	switch {
+	case k.shape == plainValue && (k.fits == nil || k.fits(r, v)) && schemalimit.WildNumber(v.Raw) == "":
+		return append(out, v.Raw...)
+	case (k.shape == oneSchema || k.shape == itemList) && isSchema(v):
+		return r.schema(out, v, place)
+	case k.shape == itemList && v.Is(jsonschema.Array), k.shape == schemaList && len(v.List()) > 0:
+		return r.list(out, v, place)
+	case k.shape == nameList && v.Is(jsonschema.Array):
+		return r.names(out, v, place)
+	case known && v.Is(jsonschema.Object) && (k.shape == schemaMap || k.shape == namesMap || k.shape == schemaOrNamesMap):
+		return r.members(out, v, place, func(out []byte, key string, v *jsonschema.Node, place string) []byte {
+			return r.member(out, k.shape, key, v, place)
+		})
 	}
 	r.drop(place, v)
 	return nil
 }
 
+func isKeyword(name string) bool {
+	_, ok := keywords[name]
+	return ok
+}
+
 // member appends a member of an object such as properties. What is no schema fits every
 // value, unless it seems to be a keyword in the wrong place.
-func (r *repair) member(out []byte, form keywordForm, key string, v *jsonschema.Node, place string) []byte {
+func (r *repair) member(out []byte, within shape, key string, v *jsonschema.Node, place string) []byte {
 	switch {
-	case form != wantNamesMap && isSchema(v):
+	case within != namesMap && isSchema(v):
 		return r.schema(out, v, place)
-	case form != wantSchemaMap && v.Is(jsonschema.Array):
+	case within != schemaMap && v.Is(jsonschema.Array):
 		return r.names(out, v, place)
 	}
 	r.drop(place, v)
-	if form != wantSchemaMap || keywords[key] != 0 {
+	if within != schemaMap || isKeyword(key) {
 		return nil
 	}
 	return append(out, "{}"...)
@@ -265,62 +270,30 @@ func (r *repair) names(out []byte, v *jsonschema.Node, place string) []byte {
 	return append(out, list...)
 }
 
-// readable reports whether the value of a keyword, which has no schema in it, can be read.
-func (r *repair) readable(form keywordForm, v *jsonschema.Node) bool {
-	switch form {
-	case wantType:
-		words := v.Words()
-		return len(words) > 0 && (v.Is(jsonschema.String) || len(words) == len(v.List())) &&
-			!slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(schemaTypes, w) })
-	case wantValues:
-		return len(v.List()) > 0 && schemalimit.WildNumber(v.Raw) == ""
-	case wantList:
-		return v.Is(jsonschema.Array)
-	case wantNumber, wantPositive, wantCount:
-		return isNumber(form, v)
-	case wantExclusive:
-		return r.draft4 && v.Is(jsonschema.Bool) || !r.draft4 && isNumber(wantNumber, v)
-	case wantText:
-		return v.Is(jsonschema.String)
-	case wantBool:
-		return v.Is(jsonschema.Bool)
-	case wantReference, wantID, wantAnchor:
-		return r.named(form, v)
-	case wantDraft:
-		return !r.foreignDraft
-	case wantUnsupported:
-		return false
-	}
-	return schemalimit.WildNumber(v.Raw) == "" // a keyword that no validator reads
+// leads reports whether a reference leads to a schema of the document.
+func (r *repair) leads(v *jsonschema.Node) bool {
+	to := v.Str()
+	return isSchema(r.doc.Target(to)) || to != "" && to[0] != '#' && bytes.Contains(r.doc.Root().Raw, []byte(`"$id":`+strconv.Quote(to)))
 }
 
-// named reports whether a name of a schema, or a reference to one, can be used.
-func (r *repair) named(form keywordForm, v *jsonschema.Node) bool {
-	name := v.Str()
-	if form == wantReference {
-		return isSchema(r.doc.Target(name)) || name != "" && name[0] != '#' && bytes.Contains(r.doc.Root().Raw, []byte(`"$id":`+strconv.Quote(name)))
-	}
-	u, err := url.Parse(name)
-	fits := err == nil && u.Fragment == "" || r.tuples // older drafts have anchors in $id
-	if form == wantAnchor {
-		fits = anchorName.MatchString(name)
-		name = "#" + name
-	}
-	name = strings.TrimSuffix(name, "#")
-	if name == "" || !fits || r.ids[name] {
+// ownAddress reports whether an address can be used, and no other schema has it. Older drafts
+// have anchors in it.
+func (r *repair) ownAddress(v *jsonschema.Node) bool {
+	u, err := url.Parse(v.Str())
+	return (err == nil && u.Fragment == "" || r.tuples) && r.own(strings.TrimSuffix(v.Str(), "#"))
+}
+
+// ownAnchor reports whether a name can be used, and no other schema has it.
+func (r *repair) ownAnchor(v *jsonschema.Node) bool {
+	return anchorName.MatchString(v.Str()) && r.own("#"+v.Str())
+}
+
+func (r *repair) own(name string) bool {
+	if name == "" || r.ids[name] {
 		return false
 	}
 	r.ids[name] = true
 	return true
-}
-
-// isNumber reports whether a value is a number that a validator may calculate with.
-func isNumber(form keywordForm, v *jsonschema.Node) bool {
-	f, err := strconv.ParseFloat(v.Text, 64)
-	if !v.Is(jsonschema.Number) || err != nil || schemalimit.WildNumber(v.Raw) != "" {
-		return false
-	}
-	return form == wantNumber || form == wantPositive && f > 0 || form == wantCount && f >= 0 && f == math.Trunc(f)
 }
 
 // unread is what could not be read in the schemas of one list, in words.

@@ -18,7 +18,7 @@ const MaxTailLine = 512
 // use. It is not safe for concurrent use.
 type OutputTail struct {
 	tail  []string
-	burst int       // where the lines begin that were written without a pause
+	burst int       // where the lines start that were written without a pause
 	last  time.Time // when the last line was written
 }
 
