@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -102,10 +100,7 @@ func (h Hints) hintDown(identifier string) string {
 
 // whyDown puts the end of a connection in words that say nothing of this machine.
 func whyDown(err error) string {
-	switch {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return "its program cannot be started"
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) {
 		return "it does not answer"
 	}
 	return "the connection failed or has ended"
