@@ -114,7 +114,7 @@ func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 		g.refuseOwn(cmp.Or[error](refused.Err, refused))
 		return nil
 	case sessionEnded(r, resp.StatusCode, body):
-		refused = &Error{Code: CodeClosed, Message: "The session has ended.", Retryable: true, Err: errSessionEnded}
+		refused = &Error{Code: CodeClosed, Message: "the session has ended: " + refused.Message, Retryable: true, Details: refused.Details, Err: errSessionEnded}
 		answer.refuse(refused) // before the end of the connection ends the call
 		g.gone(errSessionEnded)
 	case saysWhy(resp.StatusCode, body):
@@ -147,7 +147,8 @@ func sessionEnded(r *http.Request, status int, body []byte) bool {
 		return false
 	}
 	return status == http.StatusNotFound || status == http.StatusGone ||
-		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session"))
+		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session")) &&
+			!bytes.Contains(body, fmt.Append(nil, jsonrpc.CodeInvalidParams)) // the input of a tool may have a session, too
 }
 
 // saysWhy reports whether the body of a refusal is an error of the protocol, which says

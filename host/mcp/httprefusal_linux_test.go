@@ -81,10 +81,24 @@ func TestSessionsThatEnd(t *testing.T) {
 			}
 			f.always.Store(true)
 			e := w.refuse(t, t.Context(), "f", "t", `{}`)
-			if e.Code != CodeClosed || e.Unknown || !e.Retryable || f.calls.Load() != 3 {
+			if e.Code != CodeClosed || e.Unknown || !e.Retryable || !strings.Contains(e.Message, fmt.Sprint("HTTP status ", f.status)) || f.calls.Load() != 3 {
 				t.Errorf("of a server that knows no session: %+v after %d calls", e, f.calls.Load())
 			}
 		})
+	}
+}
+
+// TestInputsWithASession: a refusal of the input is no end of a session.
+func TestInputsWithASession(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	body := []byte(`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"session_id is missing"}}`)
+	if sessionEnded(r, 404, nil) {
+		t.Error("there is no session")
+	}
+	r.Header.Set("Mcp-Session-Id", "s")
+	if sessionEnded(r, 400, body) || !sessionEnded(r, 404, body) || sessionEnded(r, 500, body) {
+		t.Error("the end of the session is not 404")
 	}
 }
 
