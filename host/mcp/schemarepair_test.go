@@ -94,10 +94,13 @@ func FuzzRepairSchema(f *testing.F) {
 // TestUnreadIsToldOnce: the log names what was left out once, however often the list is read.
 func TestUnreadIsToldOnce(t *testing.T) {
 	t.Parallel()
-	w := connect(t, Options{}, self(t, "bad", "schemas"))
-	if _, _, err := w.keepers[0].conn.listTools(t.Context()); err != nil { // the keeper waits for a change
-		t.Fatal(err)
-	}
+	const broken = `{"tools":[{"name":"call","inputSchema":{"required":null}}`
+	s, set := shifty(t, broken+`]}`)
+	s.Pin = PinOff
+	w := connect(t, Options{}, s)
+	set(broken + `,{"name":"more"}]}`)
+	w.call(t, "shifty", "call", `{}`)
+	w.until(t, func() bool { return w.has("more") })
 	if n := strings.Count(w.log.String(), "parts of input schemas"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, w.log)
 	}
