@@ -68,8 +68,8 @@ func TestSessionsThatEnd(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(f)
 			t.Cleanup(server.Close)
-			w := connect(t, Options{MaxDelay: time.Hour, FirstDelay: time.Millisecond}, Server{Name: "f", URL: server.URL})
-			for i := range int64(3) {
+			w := connect(t, Options{MaxDelay: time.Hour, FirstDelay: time.Nanosecond}, Server{Name: "f", URL: server.URL})
+			for i := range int64(3) { // each session lasts longer than FirstDelay
 				f.current.Add(1) // as if the server had started again
 				w.call(t, "f", "t", `{}`)
 				if n := f.calls.Load(); n != i+1 {
