@@ -72,7 +72,7 @@ demo-cluster: build ## Suspend runs on three hosts, kill two of them, and comple
 # gotestsum ends with how many tests ran, and each skipped one with its reason. make lint
 # has the checks of go vet, and no debugger needs what -w leaves out. Most packages wait, so
 # that more of them run at once than there are processors.
-TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -vet=off -ldflags=-w -p 4 -timeout 20m
+TEST = $(GO) run -pgo=off $(gotestsum) --format pkgname --format-hide-empty-pkg -- -pgo=off -vet=off -ldflags=-w -p 3 -timeout 20m
 
 .PHONY: test
 test: ## Run the tests but for the longest; says at the end what is left out, and why
