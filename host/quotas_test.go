@@ -83,10 +83,11 @@ func TestHeldBytesAreBounded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var log lines
 			tc.settings.Timeout = time.Minute // the machine may be busy
-			h := start(t, host.Config{
+			config := host.Config{
 				Logger: slog.New(slog.NewTextHandler(&log, nil)), Settings: tc.settings, Quotas: host.Quotas{HeldBytes: 16 * mib},
 				Tools: []catalog.Tool{echo("echo"), slow("slow", release), big, write},
-			})
+			}
+			h := start(t, config.WithTimes(func(n *host.Times) { n.Runs.ClientGrace = 2 * soon })) // in which it asks all
 			r := h.Exec(context.Background(), mallory, host.ExecInput{Code: tc.code, Tools: tc.tools})
 			said := show(r)
 			for _, want := range []string{tc.want, "8388608", "16777216", "quotas.sessionPercent: 50"} {
@@ -228,7 +229,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
 			t.Error(show(r))
 		}
-		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Wait: 300 * time.Millisecond}), host.ReasonApproval)
+		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Wait: soon}), host.ReasonApproval)
 	})
 }
 

@@ -104,10 +104,13 @@ var streams = cases{
 	"ProcessesDoNotMixTheirStreams": func(t *testing.T, h Host) {
 		var all []*running
 		for range 8 {
-			all = append(all, h.script(t, "read -r a; echo \"$a\"; exit $a"))
+			all = append(all, h.script(t, "read -r a; echo \"$a\"; cat; exit $a")) // it ends after the write to it
 		}
 		for i, p := range all {
 			p.typed(fmt.Sprintln(i))
+		}
+		for _, p := range all {
+			p.closeInput()
 		}
 		for i, p := range all {
 			p.writes(fmt.Sprintln(i), i)
