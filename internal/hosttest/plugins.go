@@ -49,18 +49,21 @@ func WriteExecutable(path string, b []byte) error {
 	return copyExecutable(path, bytes.NewReader(b))
 }
 
-// copyExecutable is WriteExecutable for what a reader has. No other test starts a process
-// at that time: the process would have the file open, and the system runs no file that is
-// open for writing.
+// copyExecutable is WriteExecutable for what a reader has. The file is complete when it has
+// its name, under which another may run. No other test starts a process at that time: the
+// process would have the file open, and the system runs no file that is open for writing.
 func copyExecutable(path string, from io.Reader) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	to, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
+	if err = errors.Join(err, to.Chmod(0o755), to.Close()); err != nil {
+		return errors.Join(err, os.Remove(to.Name()))
+	}
+	return os.Rename(to.Name(), path)
 }
 
 // Program builds the program of a folder of this module, and returns its path. The
