@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // many is a cell that makes so many calls, one after the other.
@@ -27,7 +28,7 @@ func many(n int) host.ExecInput {
 // run is over. The first gets everything; the second is told how much it missed, in
 // the place of what it missed. Neither stops the run.
 func TestSubscribe(t *testing.T) {
-	t.Parallel()
+	hosttest.Serial(t, "its quick reader has to keep up with the host, for which it needs a processor")
 	const calls = 2000
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{echo("echo")}})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 
 // atOnce is how many parallel tests of a package run at once unless -parallel says so.
 // They wait for guests, timers and people far more than they compute.
-const atOnce = "8"
+const atOnce = "4"
 
 // memory is where the garbage collector of a test process starts to work harder. To start
 // a guest in namespaces of its own the system copies the page tables of the process that
