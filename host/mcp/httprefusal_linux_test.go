@@ -156,8 +156,8 @@ func TestPermanentCauses(t *testing.T) {
 		handler    http.Handler
 		says, told string
 	}{
-		"401":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 401) }), "Authorization", "credentials"},
-		"403":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 403) }), "HTTP status 403", "does not let"},
+		"401":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }), "Authorization", "credentials"},
+		"403":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }), "HTTP status 403", "does not let"},
 		"404":      {http.NotFoundHandler(), "check its url", "no MCP server"},
 		"405":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }), "check its url", "no MCP server"},
 		"page":     {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><p>hello") }), "text/html", "web page"},
@@ -183,7 +183,7 @@ func TestPermanentCauses(t *testing.T) {
 		t.Errorf("a program that is not there: %q", st.Permanent)
 	}
 	url := badHTTP(t, nil)
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "wait", 503) }))
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "wait", http.StatusServiceUnavailable) }))
 	t.Cleanup(busy.Close)
 	w = connect(t, Options{FirstDelay: time.Hour}, Server{Name: "good", URL: url}, Server{Name: "busy", URL: busy.URL})
 	for _, st := range w.Status() {
