@@ -14,7 +14,7 @@ import (
 // Times are what a host waits for.
 type Times = times
 
-// DefaultTimes are those of a host that is no test.
+// DefaultTimes are the times of a host outside tests.
 var DefaultTimes = defaultTimes
 
 // ShortTimes are a tenth of what something waits for. What merely bounds the work of others,
@@ -33,7 +33,7 @@ func ShortTimes() Times {
 	return t
 }
 
-// WithTimes returns a configuration with other times than it has, or than those of tests.
+// WithTimes returns the configuration with times that differ from its own, or from ShortTimes.
 func (c Config) WithTimes(change func(*Times)) Config {
 	c.times = cmp.Or(c.times, ShortTimes())
 	change(&c.times)
