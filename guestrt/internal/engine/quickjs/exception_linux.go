@@ -104,7 +104,7 @@ func (v *vm) failed(e *wire.GuestError) wire.Report {
 	switch {
 	case v.end == endDeadline:
 		e = timeoutError()
-	case v.end == endMemory, crossed && (e == nil || isOutOfMemory(e)):
+	case v.end == endMemory, ctl().kill != 0, crossed && (e == nil || isOutOfMemory(e)):
 		e = memoryError()
 	case e == nil:
 		e = guestException("InternalError", "the engine lost an exception", "")

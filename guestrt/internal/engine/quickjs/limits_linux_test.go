@@ -64,6 +64,16 @@ func TestMemoryLimitEndsTheGuest(t *testing.T) {
 	}
 }
 
+// TestNoMemoryForTheError: a second crossing is the end by memory also where the engine,
+// which then has none for an error either, throws null.
+func TestNoMemoryForTheError(t *testing.T) {
+	e := openWith(t, Config{})
+	for n := range uint64(16) {
+		r := run(t, e, memoryOf(testMemory+n<<10), `for (;;) { Promise.reject(1); await null }`)
+		wantCode(t, "rejections without end", r, codeMemory)
+	}
+}
+
 // TestForgedOutOfMemoryIsAnException: only a real crossing is reported as one.
 func TestForgedOutOfMemoryIsAnException(t *testing.T) {
 	e := openTest(t)
