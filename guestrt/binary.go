@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 )
 
 // binary is the opened and hashed guest executable.
@@ -43,11 +44,9 @@ func (b *binary) check() error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a file", b.path)
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, b.file); err != nil {
+	if err := b.hash(info); err != nil {
 		return err
 	}
-	h.Sum(b.id[:0])
 	if runtime.GOOS != "linux" {
 		return nil
 	}
@@ -58,6 +57,34 @@ func (b *binary) check() error {
 	if e.Type != elf.ET_EXEC {
 		return fmt.Errorf("%s is position independent; build it with CGO_ENABLED=0 and -buildmode=exe, or the native worker with quoin-native", b.path)
 	}
+	return nil
+}
+
+// hashes are the sums of executables by path: a process opens the same one again and again,
+// to look for it, to look into it and to start workers of it.
+var hashes sync.Map
+
+type hashed struct {
+	info os.FileInfo
+	id   [sha256.Size]byte
+}
+
+// hash sets the id of an executable, which is read anew if its file is another or was
+// written since.
+func (b *binary) hash(info os.FileInfo) error {
+	if v, ok := hashes.Load(b.path); ok {
+		was := v.(hashed)
+		if os.SameFile(was.info, info) && was.info.Size() == info.Size() && was.info.ModTime().Equal(info.ModTime()) {
+			b.id = was.id
+			return nil
+		}
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, b.file); err != nil {
+		return err
+	}
+	h.Sum(b.id[:0])
+	hashes.Store(b.path, hashed{info, b.id})
 	return nil
 }
 

@@ -90,6 +90,35 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	}
 }
 
+// TestAReplacedFileIsHashedAnew: a process remembers the build of a file only as long as the
+// file is the same.
+func TestAReplacedFileIsHashedAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "guest")
+	executable := make([]byte, 64) // an ELF header of an amd64 program without sections
+	copy(executable, "\x7fELF\x02\x01\x01")
+	executable[16], executable[18], executable[20], executable[52] = 2, 62, 1, 64
+	builds := map[[32]byte]bool{}
+	for _, tail := range []string{"a", "b", "cc"} {
+		next := path + tail
+		if err := os.WriteFile(next, append(executable, tail...), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, path); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			id, err := BuildOf(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			builds[id] = true
+		}
+	}
+	if len(builds) != 3 {
+		t.Errorf("three files have %d builds", len(builds))
+	}
+}
+
 func TestPositionIndependentGuestsAreRefused(t *testing.T) {
 	// An ELF header of a position independent amd64 program without sections.
 	header := make([]byte, 64)

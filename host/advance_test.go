@@ -30,7 +30,7 @@ const briefly = time.Millisecond
 // overheard is a sink that a test waits on. It may be that of several hosts.
 type overheard chan trajectory.Event
 
-func newOverheard() overheard { return make(overheard, 10_000) }
+func newOverheard() overheard { return make(overheard, 1000) }
 
 // Record implements trajectory.Sink.
 func (c overheard) Record(e trajectory.Event) error {
