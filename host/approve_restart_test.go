@@ -188,7 +188,7 @@ func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 			cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "slow"))
 			cfg.DrainTimeout = time.Millisecond
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
 try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonApproval)
 			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
 			<-g.entered // pending host work goes on while the run is suspended

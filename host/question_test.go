@@ -135,7 +135,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 	t.Parallel()
 	desk, shop := newDesk(), once(`"secret state"`, sizeQuestion("a"))
 	h := start(t, desk.config([]catalog.Tool{shop.tool()}))
-	r := h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: ordering})
+	r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering})
 	id := wantWaiting(t, r, host.ReasonApproval)
 	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:order" || r.Dispatched {
 		t.Errorf("got %s", show(r))
@@ -237,7 +237,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	cfg.Approvals.QuestionTimeout = 3 * soon
 	h := start(t, cfg)
 	wantValue(t, exec(h, ordering), want)
-	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering, Wait: soon})
+	r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering})
 	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, host.ReasonApproval)), want)
 }
 

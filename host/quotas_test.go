@@ -229,7 +229,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
 			t.Error(show(r))
 		}
-		wantWaiting(t, h.Exec(ctx, alice, host.ExecInput{Code: `return await tools.echo({})`, Wait: soon}), host.ReasonApproval)
+		wantWaiting(t, h.Exec(host.WithAskingCaller(ctx), alice, host.ExecInput{Code: `return await tools.echo({})`}), host.ReasonApproval)
 	})
 }
 

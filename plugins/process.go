@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -205,7 +206,7 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         true,
 		SkipHostEnv:      true,
-		StartTimeout:     2 * p.options.StartTimeout, // ctx ends first, and says why
+		StartTimeout:     p.options.StartTimeout + time.Minute, // ctx ends first, and says why
 		GRPCDialOptions:  protocol.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
 		Logger:           hclog.NewNullLogger(),
