@@ -8,8 +8,8 @@ import (
 )
 
 // tailLines is how many lines of a program's output are kept to explain its end: the
-// error of a Node.js program stands above a page of source and frames.
-const tailLines = 32
+// error of a Node.js program stands above pages of source, frames and fields.
+const tailLines = 128
 
 // MaxTailLine is how many bytes of a line Words keep.
 const MaxTailLine = 512

@@ -29,6 +29,8 @@ func TestLastWords(t *testing.T) {
 		{"starting\nFailed to connect to the database: invalid DSN\n{\n  code: 'EDSN'\n}\n", "Failed to connect to the database: invalid DSN"},
 		{"(node:12) Warning: an error of old\nlistening\nError: address in use\n", "Error: address in use"},
 		{"npm warn deprecated x@1: it has an error\nnpm error code E404\nnpm error 404 Not Found - GET https://registry.example/x\n", "npm error code E404 | npm error 404 Not Found - GET https://registry.example/x"},
+		{"throw err;\nError: Could not locate the bindings file. Tried:\n" + frames + "  tries: [\n" + strings.Repeat("    '/x/build/y.node',\n", 40) + "  ]\n}\n",
+			"Error: Could not locate the bindings file. Tried:"},
 		{"bye\n}\n  ^\n", "bye"},
 		{"\n", ""},
 	} {

@@ -6,9 +6,10 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// FirstLine returns the first line of s as one line for a terminal, at most 100 characters of it.
+// FirstLine returns the first line of s that is not blank as one line for a terminal, at
+// most 100 characters of it.
 func FirstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if r := []rune(s); len(r) > 100 {
 		s = string(r[:99]) + "…"
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestFirstLine(t *testing.T) {
 	for s, want := range map[string]string{
-		"one\ntwo": "one", "": "", "\x1b[31mred": `\x1b[31mred`, strings.Repeat("é", 101): strings.Repeat("é", 99) + "…",
+		"one\ntwo": "one", "\n\n one\n": "one", "": "", "\x1b[31mred": `\x1b[31mred`, strings.Repeat("é", 101): strings.Repeat("é", 99) + "…",
 	} {
 		if got := FirstLine(s); got != want {
 			t.Errorf("FirstLine(%q) = %q, want %q", s, got, want)
