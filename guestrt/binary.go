@@ -69,7 +69,7 @@ type hashed struct {
 	id   [sha256.Size]byte
 }
 
-// hash sets the id of an executable, which is read anew if its file is another or was
+// hash sets the id of an executable, which is read again if its file is another or was
 // written since.
 func (b *binary) hash(info os.FileInfo) error {
 	if v, ok := hashes.Load(b.path); ok {

@@ -90,9 +90,9 @@ func TestAnotherBuildIsRefused(t *testing.T) {
 	}
 }
 
-// TestAReplacedFileIsHashedAnew: a process remembers the build of a file only as long as the
+// TestAReplacedFileIsHashedAgain: a process remembers the build of a file only as long as the
 // file is the same.
-func TestAReplacedFileIsHashedAnew(t *testing.T) {
+func TestAReplacedFileIsHashedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "guest")
 	executable := make([]byte, 64) // an ELF header of an amd64 program without sections
 	copy(executable, "\x7fELF\x02\x01\x01")
