@@ -50,6 +50,7 @@ type world struct {
 	register  func(w http.ResponseWriter, r *http.Request)
 	redirect  func(to url.Values) // changes what the browser brings back
 	tokenFail *tokenFail          // of the token endpoint
+	onToken   func()              // is called before the token endpoint answers
 }
 
 // tokenFail is an answer of the token endpoint that has no token.
@@ -132,6 +133,9 @@ func (w *world) serveIssuer(rw http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(rw, r, r.Form.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	case "/token":
+		if w.onToken != nil {
+			w.onToken()
+		}
 		if w.tokenFail != nil {
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(w.tokenFail.status)
