@@ -93,6 +93,18 @@ func TestCreateNeverReplaces(t *testing.T) {
 	}
 }
 
+// TestCreateIsDurable: a new name counts once its directory is on the disk.
+func TestCreateIsDurable(t *testing.T) {
+	dir := t.TempDir()
+	synced := failSync(t, func(name string) bool { return name == dir })
+	if err := Create(filepath.Join(dir, "f"), []byte("new"), Options{}); runtime.GOOS != "windows" && err == nil {
+		t.Error("a directory that was not synced was taken for written")
+	}
+	if last := (*synced)[len(*synced)-1]; runtime.GOOS != "windows" && (last != dir || len(*synced) != 2) {
+		t.Errorf("synced %v, want the file and then the directory", *synced)
+	}
+}
+
 // TestADiskThatFails: an error means that the file is as it was, and that nothing
 // is left of the attempt.
 func TestADiskThatFails(t *testing.T) {

@@ -100,3 +100,27 @@ func TestCreateWithoutLinks(t *testing.T) {
 		t.Errorf("the directory has %v", got)
 	}
 }
+
+// TestALockOfAFileThatIsGone is none: its last holder has removed the file between open
+// and lock, and another process may have made and locked a new one.
+func TestALockOfAFileThatIsGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	a, b := NewLock(path), NewLock(path)
+	defer func() {
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if a.Holds(path) {
+		t.Error("a lock that was not taken holds")
+	}
+	if err := a.TryLock(); err != nil || !a.Holds(path) {
+		t.Fatalf("a lock that was taken does not hold: %v", err)
+	}
+	if err := os.Remove(path); err != nil || a.Holds(path) {
+		t.Errorf("the lock of a removed file holds: %v", err)
+	}
+	if err := b.TryLock(); err != nil || !b.Holds(path) || a.Holds(path) {
+		t.Errorf("the new file: %v; its lock holds: %v, that of the old one: %v", err, b.Holds(path), a.Holds(path))
+	}
+}
