@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -252,4 +253,44 @@ func TestNoMoreRunsAreAdvancedThanThereArePlaces(t *testing.T) {
 		close(store.open)
 		a.loop.Wait()
 	})
+}
+
+// listedApprovals are those that people have decided about.
+type listedApprovals struct {
+	policy.Approvals
+	list []*policy.Approval
+}
+
+func (l listedApprovals) List(context.Context) ([]*policy.Approval, error) { return l.list, nil }
+
+// namedStore is a store of one machine, whose runs cannot be claimed.
+type namedStore struct {
+	runstore.Store
+	approval string // that each run waits for
+	claimed  chan string
+}
+
+func (s *namedStore) Identity() string                                { return "mine" }
+func (s *namedStore) Reserve(context.Context, string) (func(), error) { return func() {}, nil }
+func (s *namedStore) Claim(_ context.Context, id string) (runstore.Claim, error) {
+	s.claimed <- id
+	return nil, runstore.ErrNotFound
+}
+
+func (s *namedStore) Get(_ context.Context, id string) (*runstore.Record, error) {
+	return &runstore.Record{ID: id, Calls: []runstore.Call{{ID: 1, Method: "call", State: runstore.CallApproval, Approval: s.approval}}}, nil
+}
+
+// TestApprovalsOfAnotherStoreAreLeftToItsHost: runs of both may have one id, after a move.
+func TestApprovalsOfAnotherStoreAreLeftToItsHost(t *testing.T) {
+	t.Parallel()
+	for _, of := range []string{"mine", "other"} {
+		store := &namedStore{approval: "apr_1", claimed: make(chan string, 4)}
+		e := newTestEngine(t, store, listedApprovals{list: []*policy.Approval{{ID: "apr_1", RunID: "run_1", Store: of, State: policy.StateAllowed}}})
+		e.advancer.lookAtDecisions()
+		e.advancer.loop.Wait()
+		if goesOn := len(store.claimed) > 0; goesOn != (of == "mine") {
+			t.Errorf("after a decision about a run of the store %q it goes on: %v", of, goesOn)
+		}
+	}
 }

@@ -279,3 +279,63 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 		t.Errorf("charged %d, in all %d, for a call of %d bytes", c.charged, w.calls.account.bytes, c.heldBytes())
 	}
 }
+
+// TestAFinishedRunIsForgotten, but not one that another host has changed since.
+func TestAFinishedRunIsForgotten(t *testing.T) {
+	t.Parallel()
+	for _, changed := range []bool{false, true} {
+		w := newRecordWorld(t)
+		w.suspend()
+		w.record.exclusive(w.record.dropClaim)
+		if changed {
+			c, err := w.store.Claim(t.Context(), "run_x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Checkpoint(t.Context(), &runstore.Record{ID: "run_x", Generation: 2, Expires: time.Now().Add(time.Hour)}); err != nil {
+				t.Fatal(err)
+			}
+			c.Release()
+		}
+		w.record.exclusive(func() { w.record.forget(t.Context()) })
+		if _, err := w.store.Get(t.Context(), "run_x"); (err == nil) != changed {
+			t.Errorf("changed by another host: %v, and then %v", changed, err)
+		}
+	}
+}
+
+// TestACancellationIsJournaled: the next host must not make a call that was cancelled in
+// the queue.
+func TestACancellationIsJournaled(t *testing.T) {
+	t.Parallel()
+	w := newRecordWorld(t)
+	calls := w.request(3) // of which two have slots
+	w.suspend(calls...)
+	w.next++
+	if _, f := w.calls.admit([]wire.Request{{ID: w.next, Method: wire.MethodCancel, Args: []byte(`[3]`)}}, false); f != nil {
+		t.Fatal(f)
+	}
+	if err := w.record.journal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := w.store.Get(t.Context(), "run_x")
+	if err != nil || len(rec.Calls) != 3 || !rec.Calls[2].GivenUp || rec.Calls[1].GivenUp {
+		t.Errorf("the store has %+v, %v", rec, err)
+	}
+}
+
+// TestACallThatTheImageWaitsForIsWrittenFirst, also where it gets the slot of one that the
+// image does not know.
+func TestACallThatTheImageWaitsForIsWrittenFirst(t *testing.T) {
+	t.Parallel()
+	w := newRecordWorld(t)
+	w.suspend()
+	w.calls.slots = 1
+	unknown, waits := w.request(1)[0], w.request(1)[0]
+	w.calls.locked(func() { w.calls.enqueue([]*entry{unknown, waits}) })
+	waits.imaged = true
+	started, toStore := w.calls.settle(unknown, nil, json.RawMessage(`1`), nil)
+	if len(started) != 1 || started[0] != waits || !toStore || len(w.calls.inbox) != 0 {
+		t.Errorf("started %d, to the store %v, %d answers before it", len(started), toStore, len(w.calls.inbox))
+	}
+}

@@ -111,6 +111,33 @@ func TestWhatAReplayIsStoppedFor(t *testing.T) {
 	}
 }
 
+// readingGuest asks for the same as it did, and reads a file.
+type readingGuest struct{ path string }
+
+func (g readingGuest) ReplayStart(ctx context.Context, _ wire.Cell, _ []byte, files guestrt.FileFunc, _ time.Time) (*wire.Report, error) {
+	files(ctx, g.path)
+	return idleReport(), nil
+}
+
+func (g readingGuest) ReplayTurn(context.Context, []wire.Settlement, []byte, time.Time) (*wire.Report, error) {
+	return idleReport(), nil
+}
+
+// TestAReplayReadsTheSameFiles: one that reads another has taken another path, although it
+// asks for the same.
+func TestAReplayReadsTheSameFiles(t *testing.T) {
+	t.Parallel()
+	for path, same := range map[string]bool{"mcp/a.d.ts": true, "mcp/b.d.ts": false} {
+		log := []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport()), files: []loggedFile{{path: "mcp/a.d.ts", found: true}}}}
+		r := newReplaying(readingGuest{path}, log, codemode.Settings{}.WithDefaults(), DefaultTimes.CPUGrace, func() error { return nil })
+		err := r.run(t.Context())
+		var diverged *divergedError
+		if errors.As(err, &diverged) == same || same && err != nil {
+			t.Errorf("a replay that reads %s, which the log has: %v; got %v", path, same, err)
+		}
+	}
+}
+
 // TestAReplayEndsWithItsHost, or when its caller leaves, between two turns.
 func TestAReplayEndsWithItsHost(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,30 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// TestACallOfARunThatWasGivenUp is neither made nor rejected: whether it was made before is
+// for who goes on with the run.
+func TestACallOfARunThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []error{nil, errors.New("the store did not say")} {
+		e := newTestEngine(t, &runstore.Memory{}, nil, catalog.Tool{Name: "echo", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+			t.Error("the call was made")
+			return nil, nil
+		}})
+		r := newTestRun(t, e)
+		r.record.lost = nil
+		c := r.callOf(t, "echo")
+		r.record.giveUp(runstore.ErrFenced)
+		if next := r.perform(c.entry, lost); len(next) != 0 || c.entry.State == runstore.CallSettled || len(r.calls.inbox) != 0 {
+			t.Errorf("after %v the call has settled: %s", lost, c.entry.Answer)
+		}
+	}
+}

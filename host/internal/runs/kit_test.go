@@ -1,0 +1,94 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/namespaces"
+)
+
+// fixedViews has every session reach the same.
+type fixedViews struct {
+	view    *view.View
+	refuses *failure // of new programs
+}
+
+func (v fixedViews) access() *view.Access {
+	to := &view.Access{}
+	to.View.Store(v.view)
+	return to
+}
+
+func (v fixedViews) AccessFor(codemode.Session, Input) (*view.Access, *failure) {
+	return v.access(), v.refuses
+}
+
+func (v fixedViews) RestoreAccess(codemode.Session, *runstore.Record, *view.ClientTools) (*view.Access, error) {
+	return v.access(), nil
+}
+
+func (v fixedViews) ResolveView(*view.Access) error          { return nil }
+func (v fixedViews) SessionView(codemode.Session) *view.View { return v.view }
+func (v fixedViews) IsDown(string) bool                      { return false }
+func (v fixedViews) MCPStatus() []mcp.Status                 { return nil }
+
+// newTestEngine is an engine without guests.
+func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approvals, tools ...catalog.Tool) *Engine {
+	t.Helper()
+	c, err := catalog.New(tools, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := codemode.Settings{}.WithDefaults()
+	e := New(t.Context(), settings)
+	t.Cleanup(e.End)
+	log := slog.New(slog.DiscardHandler)
+	e.Configure(Config{
+		Store: store, ApprovalStore: approvals, Logger: log, Observer: observe.New(observe.Options{Logger: log}), Quotas: codemode.Quotas{}.WithDefaults(), Advance: 1,
+		Views: fixedViews{view: view.New(c, namespaces.NewRegistry(), nil)}, SettingsOf: func(codemode.Session) codemode.Settings { return settings },
+		Hooks: func() *policy.Chain { return nil }, HoldPlugins: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+	})
+	return e
+}
+
+// newTestRun is an active run of the engine without a guest. Its record says nothing of what it is.
+func newTestRun(t *testing.T, e *Engine) *run {
+	t.Helper()
+	id, err := newRunID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access())
+	r.record.describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
+	r.drivenBy(t.Context())
+	if f := e.add(r); f != nil {
+		t.Fatal(f)
+	}
+	return r
+}
+
+// callOf is a call of a tool of the engine, with a slot of the run.
+func (r *run) callOf(t *testing.T, tool string) *call {
+	t.Helper()
+	found, err := r.view().Catalog.Resolve(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.calls.lastID++
+	e := &entry{Call: runstore.Call{ID: r.calls.lastID, Method: "call", Target: tool, Tool: found.ID(), Args: json.RawMessage(`{}`), State: runstore.CallQueued}}
+	r.calls.locked(func() {
+		r.calls.pending[e.ID] = e
+		r.calls.enqueue([]*entry{e})
+	})
+	return &call{entry: e, run: r, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
+}
