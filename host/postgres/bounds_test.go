@@ -239,3 +239,16 @@ func TestPluginStorageInPagesOnPostgres(t *testing.T) {
 		t.Errorf("keys %q, %v", keys, err)
 	}
 }
+
+// TestPostgresAnswersOfARunAreBounded.
+func TestPostgresAnswersOfARunAreBounded(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	c := create(t, d, record("run"))
+	postgres.Fill(c, 64)
+	if err := c.PutCalls(ctx, 1, settled(1, `"an answer that is somewhat longer than sixty-four bytes are, which is too long"`)); !errors.Is(err, runstore.ErrTooLarge) {
+		t.Errorf("an answer beyond the bound: %v, want ErrTooLarge", err)
+	}
+	c.Release()
+}

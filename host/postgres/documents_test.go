@@ -352,3 +352,17 @@ func TestPluginStorageOnPostgres(t *testing.T) {
 		}
 	}
 }
+
+// TestPostgresALockIsOneHoldersUntilItsEnd, however long ago it was renewed.
+func TestPostgresALockIsOneHoldersUntilItsEnd(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	s := d.Documents("tests", "", documents.DirOptions{})
+	for left, free := range map[string]bool{"1 minute": false, "5 seconds": false, "-1 second": true} {
+		must(t, d.Exec(ctx, `INSERT INTO quoin.document_locks VALUES ('tests', $1::text, 'h', clock_timestamp() + $1::text::interval)`, left))
+		if taken, err := postgres.TryLock(ctx, s, left); err != nil || taken != free {
+			t.Errorf("of a lock that ends in %s: taken %v (%v), want %v", left, taken, err, free)
+		}
+	}
+}

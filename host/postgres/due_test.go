@@ -155,3 +155,30 @@ func TestPostgresARunThatIsNotDueYetHasNoLag(t *testing.T) {
 		t.Errorf("due %v, %v, for %s", ids, err, lag)
 	}
 }
+
+// TestPostgresACheckpointAnswersOlderWakeUpsAlone: one that comes while the run is claimed
+// is for who has it next.
+func TestPostgresACheckpointAnswersOlderWakeUpsAlone(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	d := open(t, database(t), slow)
+	create(t, d, record("run")).Release()
+	for _, during := range []bool{false, true} {
+		if !during {
+			must(t, d.Wake(ctx, "run"))
+		}
+		c, err := d.Claim(ctx, "run")
+		must(t, err)
+		if during {
+			must(t, d.Wake(ctx, "run"))
+		}
+		must(t, c.Checkpoint(ctx, record("run")))
+		var woken bool
+		must(t, d.QueryRow(ctx, `SELECT woken IS NOT NULL FROM quoin.runs`).Scan(&woken))
+		if woken != during {
+			t.Errorf("woken during the claim: %v; after a checkpoint: %v", during, woken)
+		}
+		c.Release()
+	}
+	wantDue(t, d, "run")
+}

@@ -370,3 +370,18 @@ func TestPostgresAClaimIsAsOldAsItsStatement(t *testing.T) {
 		})
 	}
 }
+
+// TestPostgresAClaimOfAPausedHostRenewsItsLease: else the next host takes the run at once.
+func TestPostgresAClaimOfAPausedHostRenewsItsLease(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), database(t)
+	a, b := open(t, url, slow), open(t, url, slow)
+	create(t, b, record("run")).Release()
+	create(t, a, record("before")).Release() // which starts the lease
+	pause(t, a)
+	_, err := a.Claim(ctx, "run")
+	must(t, err)
+	if _, err := b.Claim(ctx, "run"); !errors.Is(err, runstore.ErrClaimed) {
+		t.Errorf("the claim of the next host: %v, want ErrClaimed", err)
+	}
+}

@@ -549,3 +549,51 @@ func TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses(t *testing.T) {
 		}
 	}
 }
+
+// TestPostgresAClaimThatHasWaitedTakesNoRunOfANewHost: when the statement of the claim has
+// begun, that host had no lease.
+func TestPostgresAClaimThatHasWaitedTakesNoRunOfANewHost(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), database(t)
+	d := open(t, url, slow)
+	create(t, d, record("run")).Release()
+	other, err := pgx.Connect(ctx, url)
+	must(t, err)
+	defer other.Close(context.Background())
+	tx, err := other.Begin(ctx)
+	must(t, err)
+	_, err = tx.Exec(ctx, `INSERT INTO quoin.hosts (id, address, lease_until) VALUES ('host_new', '', now() + interval '1 hour')`)
+	must(t, err)
+	_, err = tx.Exec(ctx, `UPDATE quoin.runs SET owner = 'host_new', epoch = epoch + 1`)
+	must(t, err)
+	done := make(chan error, 1)
+	go func() { _, err := d.Claim(ctx, "run"); done <- err }()
+	waitsForALock(t, other)
+	must(t, tx.Commit(ctx))
+	if err := <-done; !errors.Is(err, runstore.ErrClaimed) {
+		t.Errorf("a claim of a run that a new host has claimed: %v, want ErrClaimed", err)
+	}
+}
+
+// TestPostgresAReleaseThatReleasedNothingIsMadeUp: a claim that was given up has counted
+// after the one that is released.
+func TestPostgresAReleaseThatReleasedNothingIsMadeUp(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), database(t)
+	o, late := postgres.Delaying(slow)
+	a, b := open(t, url, o), open(t, url, slow)
+	create(t, a, record("run")).Release()
+	late.Lose(postgres.ErrInjected, false)
+	if _, err := a.Claim(ctx, "run"); !errors.Is(err, postgres.ErrInjected) {
+		t.Fatalf("a claim that is given up: %v", err)
+	}
+	c, err := a.Claim(ctx, "run")
+	must(t, err)
+	must(t, late.Arrive(ctx))
+	c.Release()
+	a.ReleaseForgotten(ctx)
+	if c, err = b.Claim(ctx, "run"); err != nil {
+		t.Fatalf("a run that its host has released: %v", err)
+	}
+	c.Release()
+}
