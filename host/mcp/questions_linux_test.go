@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,6 +71,15 @@ func init() {
 				return err
 			}
 			return r.reply(q, fmt.Sprintf(`{"resultType":"complete","content":[],"contents":[],"messages":[],"method":%q,"params":%s}`, q.Method, text))
+		})
+	}
+	badServers["putter-off"] = func(r *raw) error {
+		left := 4 * maxEmptyRounds
+		return r.serveStateless(func(q request) error {
+			if left--; left < 0 {
+				return r.reply(q, `{"resultType":"complete","content":[]}`)
+			}
+			return r.reply(q, `{"resultType":"input_required","requestState":"later"}`)
 		})
 	}
 	badServers["legacy-inquirer"] = func(r *raw) error {
@@ -163,6 +173,17 @@ func TestAServerThatPutsOff(t *testing.T) {
 	out := w.call(t, "ask", "t", `{}`)
 	if got := fmt.Sprint(out["params"]); got != "map[arguments:map[] name:t requestState:later]" {
 		t.Errorf("the second request had %s", got)
+	}
+}
+
+// TestAServerThatPutsOffForEver is called again so many times, and not more.
+func TestAServerThatPutsOffForEver(t *testing.T) {
+	t.Parallel()
+	times := tenth
+	times.emptyRound, times.maxEmptyRound = time.Microsecond, time.Microsecond
+	w := connect(t, Options{times: times}, self(t, "ask", "putter-off"))
+	if e := w.refuse(t, t.Context(), "ask", "t", `{}`); e.Code != CodeUnavailable || !strings.Contains(e.Message, fmt.Sprintf("%d times", maxEmptyRounds+1)) {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -89,11 +89,16 @@ func (k *keeper) callSignedIn(ctx context.Context, r Request) (json.RawMessage, 
 		behind, r.Resumption = state, state.Resumption
 	}
 	ctx = oauth.WithCaller(ctx, r.Session)
-	err := k.awaitSignedIn(ctx, r.Session)
-	var raw json.RawMessage
-	if err == nil {
-		raw, err = k.call(ctx, r)
+	if err := k.awaitSignedIn(ctx, r.Session); err != nil {
+		return k.signInFor(r, behind, nil, err)
 	}
+	raw, err := k.call(ctx, r)
+	return k.signInFor(r, behind, raw, err)
+}
+
+// signInFor is what becomes of a call that has so much behind it: its answer, or the question
+// to sign in.
+func (k *keeper) signInFor(r Request, behind *signInRounds, raw json.RawMessage, err error) (json.RawMessage, error) {
 	var required *oauth.Required
 	var failed *oauth.Error
 	var task *taskRefused

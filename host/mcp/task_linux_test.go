@@ -323,3 +323,33 @@ func TestTimesOfATask(t *testing.T) {
 		}
 	}
 }
+
+// TestATaskWithoutAnEndIsGivenUp, and the server is told so.
+func TestATaskWithoutAnEndIsGivenUp(t *testing.T) {
+	t.Parallel()
+	notes := filepath.Join(t.TempDir(), "notes")
+	s := self(t, "ask", "tasker")
+	s.Env[taskStatesKey], s.Env[taskNotesKey] = stateWorking, notes
+	times := tenth
+	times.maxTaskLife = 20 * time.Millisecond
+	w := connect(t, Options{times: times}, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a fault is no hang
+	defer cancel()
+	if e := w.refuse(t, ctx, "ask", "t", `{}`); e.Code != CodeTimeout || !e.Unknown || !strings.Contains(e.Message, "did not end until") {
+		t.Errorf("%+v", e)
+	}
+	waitForFile(t, notes, "tasks/cancel T 1")
+}
+
+// TestResultsOfTasksAreBounded as those of calls are.
+func TestResultsOfTasksAreBounded(t *testing.T) {
+	t.Parallel()
+	k := &keeper{name: "s", server: Server{MaxResultBytes: 8}}
+	for result, ok := range map[string]bool{`{"a":12}`: true, `{"a":123}`: false} {
+		raw, over, err := k.progress(Request{Tool: "t"}, &task{ID: "a"}, &taskState{Status: "completed", Result: []byte(result)}, nil)
+		var e *Error
+		if !over || (err == nil) != ok || ok && string(raw) != result || !ok && (!errors.As(err, &e) || e.Code != CodeInvalidReply) {
+			t.Errorf("%s, of which at most 8 bytes fit: %s, %v, %v", result, raw, over, err)
+		}
+	}
+}
