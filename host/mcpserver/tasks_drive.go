@@ -99,17 +99,10 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 	for {
 		delivery := s.host.Deliver(ctx, caller, runID, s.times.driveStep)
 		res := delivery.Result
-		// What the store keeps as the end of the run is no refusal, whatever its reason is.
-		if res.Status == host.StatusFailed && keptForLater(res) && !delivery.Release() {
+		counts, over := s.enter(ctx, d, runID, res, delivery)
+		if !counts {
 			return
 		}
-		over, err := s.keepAll(ctx, d, runID, res)
-		if err != nil {
-			delivery.Release()
-			s.options.Logger.Warn("what came of a task could not be stored", "run", runID, "error", err)
-			return
-		}
-		delivery.Done()
 		if over && res.Status == host.StatusWaiting { // who cancelled the task may not have reached its run
 			s.host.Abort(context.WithoutCancel(ctx), caller, runID)
 			return
@@ -118,6 +111,29 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 			return
 		}
 	}
+}
+
+// arrival is a host.Delivery without its result.
+type arrival interface {
+	Done()
+	Release() (stored bool)
+}
+
+// enter stores what a wait came to, and tells the host whether it has arrived. It reports
+// whether the wait counts, and whether the task was over before.
+func (s *Server) enter(ctx context.Context, d *taskDriver, runID string, res *host.Result, a arrival) (counts, over bool) {
+	// What the store keeps as the end of the run is no refusal, whatever its reason is.
+	if res.Status == host.StatusFailed && keptForLater(res) && !a.Release() {
+		return false, false
+	}
+	over, err := s.keepAll(ctx, d, runID, res)
+	if err != nil {
+		a.Release()
+		s.options.Logger.Warn("what came of a task could not be stored", "run", runID, "error", err)
+		return false, false
+	}
+	a.Done()
+	return true, over
 }
 
 // keepAll is keep. Only res has the output of a run that waits, so it is kept as soon as

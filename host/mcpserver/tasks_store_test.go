@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -208,4 +209,57 @@ func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
 			t.Errorf("%v, and a client asked a minute ago: %v", err, s.idle(d))
 		}
 	})
+}
+
+// arrived is what was said of a delivery.
+type arrived struct {
+	stored bool // by the host
+	said   string
+}
+
+func (a *arrived) Done() { a.said += "done " }
+
+func (a *arrived) Release() bool {
+	a.said += "release "
+	return a.stored
+}
+
+// TestWhatAWaitOfATaskComesTo: a refusal changes nothing, and a result that cannot be stored
+// has not arrived.
+func TestWhatAWaitOfATaskComesTo(t *testing.T) {
+	t.Parallel()
+	completed := host.Result{Status: host.StatusCompleted, Value: []byte(`1`)}
+	refused := host.Result{Status: host.StatusFailed, Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseHost}
+	for name, tt := range map[string]struct {
+		res    host.Result
+		stored bool // by the host
+		away   bool // the store of tasks
+		counts bool
+		said   string
+		status taskStatus
+	}{
+		"a result":                       {completed, true, false, true, "done ", taskCompleted},
+		"a result that cannot be stored": {completed, true, true, false, "release ", taskWorking},
+		"a refusal":                      {refused, false, false, false, "release ", taskWorking},
+		"a failure that the host stores": {refused, true, false, true, "release done ", taskFailed},
+		"a run that waits":               {host.Result{Status: host.StatusWaiting}, false, false, true, "done ", taskWorking},
+	} {
+		docs := &awayTasks{memoryTasks: &memoryTasks{tasks: map[string]memoryTask{}}}
+		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers(), times: defaultTimes, options: Options{Logger: slog.New(slog.DiscardHandler)}}
+		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		if tt.away {
+			docs.left = 1
+		}
+		a := &arrived{stored: tt.stored}
+		counts, over := s.enter(t.Context(), &taskDriver{}, "run_1", &tt.res, a)
+		if counts != tt.counts || over || a.said != tt.said {
+			t.Errorf("%s: counts %v, and it was over before: %v; the host was told %q", name, counts, over, a.said)
+		}
+		if got, err := s.tasks.get(t.Context(), "run_1"); err != nil || got.Status != tt.status {
+			t.Errorf("%s: the task is %+v, %v; want %v", name, got, err, tt.status)
+		}
+		s.drivers.close()
+	}
 }
