@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // TestARewriteEndsWhatSubjectsStandFor: a hook took its subject from the parameters
@@ -108,5 +111,63 @@ func TestWhomAGrantIsFor(t *testing.T) {
 				t.Errorf("%s was allowed for good; %s: %v, %d asks left", name, other, err, len(left))
 			}
 		}
+	}
+}
+
+// TestAGrantDoesNotVouchForARewrittenCall: the tool is not told that a person has allowed
+// the subject, which is not what it is called with.
+func TestAGrantDoesNotVouchForARewrittenCall(t *testing.T) {
+	t.Parallel()
+	ctx, s := context.Background(), &policy.MemoryApprovals{}
+	asks := []policy.Ask{ask("guard", policy.ApprovalRequest{Subject: "git status"})}
+	a := add(t, s, call(`{}`), asks...)
+	if _, err := policy.Decide(ctx, s, a.ID, policy.AllowAlways, "", epoch); err != nil {
+		t.Fatal(err)
+	}
+	for rewritten, vouchers := range map[bool]int{false: 1, true: 0} {
+		asks[0].Rewritten = rewritten
+		left, answers, err := policy.Unanswered(ctx, s, call(`{}`), asks, epoch)
+		if err != nil || len(left) != 0 || len(answers) != vouchers {
+			t.Errorf("rewritten %v: %d asks left, answers %+v, %v", rewritten, len(left), answers, err)
+		}
+	}
+}
+
+// lockedDocs notes what is written without its lock.
+type lockedDocs struct {
+	documents.Store
+	unlocked []string
+}
+
+type lockOf struct{}
+
+func (d *lockedDocs) Lock(ctx context.Context, name string) (context.Context, func(), error) {
+	held, unlock, err := d.Store.Lock(ctx, name)
+	return context.WithValue(held, lockOf{}, name), unlock, err
+}
+
+func (d *lockedDocs) Replace(ctx context.Context, name string, content []byte, expires time.Time) error {
+	if lock, _ := ctx.Value(lockOf{}).(string); lock == "" || !strings.HasPrefix(name, lock) {
+		d.unlocked = append(d.unlocked, name)
+	}
+	return d.Store.Replace(ctx, name, content, expires)
+}
+
+// TestAGrantIsWrittenUnderItsLock: a move that is carrying it would put back what it has read.
+func TestAGrantIsWrittenUnderItsLock(t *testing.T) {
+	t.Parallel()
+	dir, err := documents.OpenDir(t.TempDir(), documents.DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := &lockedDocs{Store: dir}
+	s := policy.NewStoredApprovals(docs)
+	asks := []policy.Ask{ask("guard", policy.ApprovalRequest{Subject: "git status"})}
+	a := add(t, s, call(`{}`), asks...)
+	if _, err := policy.Decide(t.Context(), s, a.ID, policy.AllowAlways, "", epoch); err != nil {
+		t.Fatal(err)
+	}
+	if left, _, err := policy.Unanswered(t.Context(), s, call(`{}`), asks, epoch); err != nil || len(left) != 0 || len(docs.unlocked) != 0 {
+		t.Errorf("%d asks left, %v; written without a lock: %q", len(left), err, docs.unlocked)
 	}
 }
