@@ -265,6 +265,28 @@ func TestARunningCallEndsWhereItBegan(t *testing.T) {
 	awaitEnd(t, pid)
 }
 
+// TestCloseLetsCallsEnd for as long as a drain may take, and lets none begin.
+func TestCloseLetsCallsEnd(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	install(t, dir, "alpha", "gen 1")
+	s := supervise(t, dir, SupervisorOptions{})
+	h, release := hold(t, s, "alpha")
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	for began := false; !began; {
+		_, err := s.CallTool(t.Context(), "alpha", call("answer", none{}), nil)
+		began = err != nil
+	}
+	release()
+	if h.err != nil || said(t, h.result) != "1" {
+		t.Errorf("got %s, %v", h.result, h.err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestACallThatDoesNotEndIsCutOff: a generation has its time and no more.
 func TestACallThatDoesNotEndIsCutOff(t *testing.T) {
 	t.Parallel()
