@@ -1,8 +1,12 @@
 package launch
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestNamesOfProgramsDoNotMislead: a process that is named like another's line is still
@@ -22,5 +26,21 @@ func TestNamesOfProgramsDoNotMislead(t *testing.T) {
 	}
 	if got, ok := parseMember(7, "7 (sh)"+strings.Replace(rest, "S", "Z", 1)); !ok || !got.zombie {
 		t.Errorf("one that has ended: %+v, %v", got, ok)
+	}
+}
+
+// TestANumberThatIsAnothersByNow gets no signal.
+func TestANumberThatIsAnothersByNow(t *testing.T) {
+	const look = unix.Signal(0) // which does nothing
+	m, ok := readMember(os.Getpid())
+	if !ok {
+		t.Fatal("this process is not there")
+	}
+	if err := m.signal(look); err != nil {
+		t.Errorf("the process itself: %v", err)
+	}
+	m.started += "1"
+	if err := m.signal(look); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("a process of that number that was started at another time: %v, want ESRCH", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -391,4 +393,58 @@ func TestARemovedSessionIsFreed(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
+}
+
+// TestAllProcessesAreBounded, of however many sessions.
+func TestAllProcessesAreBounded(t *testing.T) {
+	table, l := newTable(t, limits)
+	owner := func(i int) Spec { return Spec{Owner: Owner{Agent: "a", Session: strconv.Itoa(i)}} }
+	for i := range maxRunning {
+		mustStart(t, table, l, owner(i))
+	}
+	if _, err := table.Start(t.Context(), l, owner(maxRunning)); codeOf(err) != CodeTooMany {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+// launcherFunc starts a process as it says.
+type launcherFunc func() execution.Process
+
+func (l launcherFunc) Start(context.Context, execution.Command) (execution.Process, error) {
+	return l(), nil
+}
+
+// TestAProcessThatStartsWhileTheTableCloses is killed, since no one would wait for it.
+func TestAProcessThatStartsWhileTheTableCloses(t *testing.T) {
+	table, _ := newTable(t, limits)
+	f := newFake()
+	_, err := table.Start(t.Context(), launcherFunc(func() execution.Process {
+		table.Close("the plugin stops")
+		return f
+	}), Spec{Owner: ada})
+	if codeOf(err) != CodeTooMany || f.exit.Signal != "SIGKILL" || len(table.List(ada)) != 0 {
+		t.Errorf("%v; it has ended with %+v", err, f.exit)
+	}
+}
+
+// TestTheOutputOfEndedProcessesIsBounded: the oldest make room, and the newest stays.
+func TestTheOutputOfEndedProcessesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, l := newTable(t, limits)
+		defer time.Sleep(limits.Keep) // the timers end
+		var kept []int
+		for range 4 {
+			s, f := mustStart(t, table, l, Spec{Owner: ada})
+			s.mu.Lock()
+			s.output.head = make([]byte, maxEndedBytes/2) // which nothing touches
+			s.mu.Unlock()
+			f.end(execution.Exit{})
+			synctest.Wait()
+			time.Sleep(time.Second)
+			kept = append(kept, len(table.List(ada)))
+		}
+		if !slices.Equal(kept, []int{1, 2, 2, 2}) {
+			t.Errorf("after each of them so many were kept: %v", kept)
+		}
+	})
 }
