@@ -184,7 +184,11 @@ func TestExpiry(t *testing.T) {
 	h := start(t, host.Config{Settings: host.Settings{SnapshotTTL: time.Second}, Store: store, Tools: []catalog.Tool{g.tool("slow")}})
 	r := exec(h, `tools.slow(); await yield_control(); return 1`)
 	id := wantWaiting(t, r, host.ReasonPendingTools)
-	<-g.ended // expiry cancels the run's calls
+	select {
+	case <-g.ended: // expiry cancels the run's calls
+	case <-time.After(30 * time.Second):
+		t.Fatal("a run whose time is over goes on")
+	}
 	if deleted := <-store.ids; deleted != id {
 		t.Errorf("%s was deleted, want %s", deleted, id)
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -24,6 +25,40 @@ func TestAClosingHostKeepsWhatIsRunning(t *testing.T) {
 		r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 		if (f == nil) != closing || f != nil && f.Reason != codemode.ReasonTooManySuspended {
 			t.Errorf("closing %v: %v", closing, f)
+		}
+	}
+}
+
+// TestASuspendedRunEndsWithItsTime, whether it was suspended once or again.
+func TestASuspendedRunEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		store := &runstore.Memory{}
+		r := newTestRun(t, newTestEngine(t, store, nil))
+		park := func(ttl time.Duration) {
+			t.Helper()
+			r.settings.SnapshotTTL = ttl
+			var f *failure
+			r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
+			if f != nil {
+				t.Fatal(f)
+			}
+		}
+		r.driver.limit(t.Context(), time.Minute, time.Minute)
+		if again {
+			park(time.Hour)
+			if f := r.activate(); f != nil {
+				t.Fatal(f)
+			}
+		}
+		park(time.Millisecond)
+		select {
+		case <-r.gone:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("suspended again: %v; it goes on", again)
+		}
+		if _, err := store.Get(t.Context(), r.id); !errors.Is(err, runstore.ErrNotFound) {
+			t.Errorf("suspended again: %v; the store says %v", again, err)
 		}
 	}
 }
