@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,19 +14,21 @@ const QuickIndexBytes = 8000
 
 // Bounds of one line of a quick index.
 const (
-	maxQuickText   = 120 // of a description
-	maxQuickInput  = 200 // of an input's shape
-	maxQuickOutput = 160 // of an output's shape
+	maxQuickText    = 120 // of a description
+	maxQuickInput   = 200 // of an input's shape
+	maxQuickOutput  = 160 // of an output's shape
+	maxQuickExample = 120 // of an input that works
 )
 
 // QuickIndex lists the tools a guest sees, one line each, for a model that is to
 // call them without having searched: the expression that calls the tool and, as
-// far as there is room, what it does, what it takes and what it returns.
+// far as there is room, what it does, what it takes, what it returns and an example of
+// its input.
 //
-//	tools.issues_list({ state?: "open"|"closed" }) => { id: integer, title: string }[]  Lists issues.
+//	tools.issues_list({ state?: "open"|"closed" }) => { id: integer, title: string }[]  Lists issues. E.g. {"state":"open"}
 //
 // It is at most QuickIndexBytes long. Room goes first to the names of all tools,
-// then to descriptions, inputs and outputs, each time in catalog order. The last
+// then to descriptions, inputs, outputs and examples, each time in catalog order. The last
 // line counts the tools whose names do not fit. Equal catalogs have equal indexes.
 // It is empty if a guest sees no tool.
 func (c *Catalog) QuickIndex() string { return c.quick() }
@@ -35,6 +38,7 @@ type quickLine struct {
 	tool                  *Tool
 	call                  string // what stands before the input
 	input, output, itself string
+	example               string
 }
 
 // String writes the line as it stands in the index.
@@ -48,6 +52,9 @@ func (l *quickLine) String() string {
 	}
 	if l.itself != "" {
 		s += "  " + l.itself
+	}
+	if l.example != "" {
+		s += "  E.g. " + l.example
 	}
 	return s
 }
@@ -66,7 +73,7 @@ func (c *Catalog) makeQuickIndex() string {
 			lines = append(lines, l)
 		}
 	}
-	for _, detail := range []func(*quickLine){describeLine, inputLine, outputLine} {
+	for _, detail := range []func(*quickLine){describeLine, inputLine, outputLine, exampleLine} {
 		room = enrich(lines, room, detail)
 	}
 	var b strings.Builder
@@ -161,6 +168,17 @@ func outputLine(l *quickLine) {
 	}
 	if s := Shape(l.tool.Output); len(s) <= maxQuickOutput && s != "unknown" && s != "{}" {
 		l.output = oneLine(s)
+	}
+}
+
+// exampleLine adds the input of the first example that fits into a line and says something.
+func exampleLine(l *quickLine) {
+	for _, e := range l.tool.Examples {
+		var b bytes.Buffer
+		if err := json.Compact(&b, e.Input); err == nil && b.Len() > len("{}") && b.Len() <= maxQuickExample {
+			l.example = strings.ToValidUTF8(b.String(), "")
+			return
+		}
 	}
 }
 

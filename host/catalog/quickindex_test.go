@@ -21,6 +21,9 @@ func TestQuickIndex(t *testing.T) {
 		{Name: "web search", Description: strings.Repeat("é", 200)},
 		{Name: "twice", Owner: "a"}, {Name: "twice", Owner: "b"},
 		{Name: "search", Description: "A helper's name."},
+		{Name: "create", Owner: "issues", Description: "Makes an issue.", Examples: []catalog.Example{
+			{Input: json.RawMessage(`{}`)}, {Input: json.RawMessage(`{"title":"` + strings.Repeat("x", 200) + `"}`)}, {Input: json.RawMessage("{\n \"title\": \"Crash\\non save\"\n}")}, {Input: json.RawMessage(`{"title":"no"}`)},
+		}},
 		{Name: "hidden", Source: catalog.SourceMCP, Owner: "s"},
 	}, catalog.Options{})
 	if err != nil {
@@ -31,6 +34,7 @@ func TestQuickIndex(t *testing.T) {
 		`tools.web_search({})  ` + strings.Repeat("é", 58) + "…",
 		`tools.call("quoin:a:twice", {})`,
 		`tools.call("quoin:b:twice", {})`,
+		`tools.create({})  Makes an issue.  E.g. {"title":"Crash\non save"}`,
 		`tools.list({ state?: "open"|"closed" }) => { id: integer }[]  Lists issues.`,
 	}
 	if d := cmp.Diff(want, strings.Split(c.QuickIndex(), "\n")); d != "" {
@@ -52,6 +56,7 @@ func TestQuickIndexIsBoundedAndCallable(t *testing.T) {
 			tools[i] = catalog.Tool{
 				Name: fmt.Sprintf("tool-%d %sx", i, strings.Repeat("x", i%50)), Owner: fmt.Sprintf("owner%d", i%7),
 				Description: strings.Repeat("Does things ünlike others ", i%9), Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"number"}}}`),
+				Examples: []catalog.Example{{Input: json.RawMessage(`{"a":"` + strings.Repeat("ü", i%80) + `"}`)}},
 			}
 		}
 		c, err := catalog.New(tools, catalog.Options{})
