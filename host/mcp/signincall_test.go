@@ -9,7 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/oauth"
 )
 
-// signInAsked is what a call has behind it after the question to sign in; nil: there is none.
+// signInAsked is what a call has behind it after the question to sign in; nil without one.
 func signInAsked(err error) *signInRounds {
 	var ask *codemode.InputRequired
 	if !errors.As(err, &ask) || len(ask.Questions) != 1 || ask.Questions[0].Kind != codemode.QuestionAuthorization {

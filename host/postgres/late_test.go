@@ -550,8 +550,8 @@ func TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses(t *testing.T) {
 	}
 }
 
-// TestPostgresAClaimThatHasWaitedTakesNoRunOfANewHost: when the statement of the claim has
-// begun, that host had no lease.
+// TestPostgresAClaimThatHasWaitedTakesNoRunOfANewHost: it had no lease when
+// the statement of the claim started.
 func TestPostgresAClaimThatHasWaitedTakesNoRunOfANewHost(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)

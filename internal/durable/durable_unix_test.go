@@ -101,8 +101,8 @@ func TestCreateWithoutLinks(t *testing.T) {
 	}
 }
 
-// TestALockOfAFileThatIsGone is none: its last holder has removed the file between open
-// and lock, and another process may have made and locked a new one.
+// TestALockOfAFileThatIsGone does not hold: its last holder has removed the file between
+// open and lock, and another process may have made and locked a new one.
 func TestALockOfAFileThatIsGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	a, b := NewLock(path), NewLock(path)

@@ -37,7 +37,7 @@ func expired(t *testing.T, w *world) *Client {
 }
 
 // TestACallerThatLeavesKeepsTheGrant: the authorization server has taken the old refresh
-// token, so that the new one is had and stored whoever waits for it.
+// token, so that the new one is stored also where no one waits for it.
 func TestACallerThatLeavesKeepsTheGrant(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -91,8 +91,8 @@ func TestATokenThatWasRefusedIsNotReturned(t *testing.T) {
 	}
 }
 
-// TestALinkLeadsBackToWhoeverAsks: a stored flow of another address is not gone on with.
-func TestALinkLeadsBackToWhoeverAsks(t *testing.T) {
+// TestALinkLeadsBackToItsCaller: a stored flow of another address does not count.
+func TestALinkLeadsBackToItsCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := inDir(t, t.TempDir())

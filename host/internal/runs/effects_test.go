@@ -98,7 +98,7 @@ func journaled(t *testing.T, store runstore.EffectStore, session codemode.Sessio
 	return runID
 }
 
-// TestAnInverseIsRepeatedOnlyIfItMayBe: the run that called it is gone, so that nobody
+// TestAnInverseIsRepeatedOnlyIfItMayBe: the run that called it is gone, so that no one
 // knows whether it has taken effect.
 func TestAnInverseIsRepeatedOnlyIfItMayBe(t *testing.T) {
 	t.Parallel()

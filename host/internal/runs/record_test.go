@@ -309,7 +309,7 @@ func TestAFinishedRunIsForgotten(t *testing.T) {
 func TestACancellationIsJournaled(t *testing.T) {
 	t.Parallel()
 	w := newRecordWorld(t)
-	calls := w.request(3) // of which two have slots
+	calls := w.request(3) // two of them have slots
 	w.suspend(calls...)
 	w.next++
 	if _, f := w.calls.admit([]wire.Request{{ID: w.next, Method: wire.MethodCancel, Args: []byte(`[3]`)}}, false); f != nil {
