@@ -32,8 +32,9 @@ type Tool struct {
 	// Revert says how each call is undone: see [RevertBy]. Defaults to nil: a call cannot
 	// be undone, or the tool is ReadOnly.
 	Revert *Revert
-	// Examples show the model worked inputs. Each is checked against the
-	// input schema when the tool is added.
+	// Examples show the model worked inputs: descriptions have all of them, the
+	// prompt the first that is short. Each is checked against the input schema when the tool
+	// is added.
 	Examples []Example
 }
 
