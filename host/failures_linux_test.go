@@ -119,7 +119,7 @@ var failureCases = []failureCase{
 		}
 		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
 	}},
-	{"store that fails", host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
+	{"store that fails", host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
 		h := start(t, host.Config{Store: openDir(t, dir)})
 		id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)

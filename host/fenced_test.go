@@ -181,7 +181,7 @@ func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 	t.Parallel()
 	store := openDir(t, mkdir(t))
 	h := start(t, host.Config{Store: uncertain{store}})
-	wantFailure(t, exec(h, `await yield_control(); return 1`), host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
+	wantFailure(t, exec(h, `await yield_control(); return 1`), host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 	if list, err := store.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the store has %v, %v", list, err)
 	}

@@ -23,7 +23,7 @@ func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
 		"wait": h.Wait(context.Background(), me, id),
 		"exec": exec(h, `await yield_control()`),
 	} {
-		wantFailure(t, r, host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
+		wantFailure(t, r, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such file") {
 			t.Errorf("%s: %s", name, r.Error)
 		}

@@ -2,11 +2,13 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -44,17 +46,22 @@ func (s *goneStore) Claim(ctx context.Context, id string) (runstore.Claim, error
 }
 
 // TestAStoreThatIsGoneIsNotAsked: a program that would be suspended and a wait for a stored
-// run fail before they ask a store that is known to be away. A run from before goes on later.
+// run fail before they ask a store that is known to be away, and before the program makes its
+// effects. A run from before goes on later.
 func TestAStoreThatIsGoneIsNotAsked(t *testing.T) {
 	t.Parallel()
 	store := &goneStore{}
 	store.becomes(runstore.HealthOK)
-	h := start(t, host.Config{Store: store})
+	var effects atomic.Int64
+	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{{Name: "add", Description: "Adds one.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+		effects.Add(1)
+		return json.RawMessage("1"), nil
+	}}}})
 	before := wantWaiting(t, exec(h, `await yield_control(); return 42`), host.ReasonYield)
 	for _, state := range []runstore.HealthState{runstore.HealthGone, runstore.HealthReadOnly} {
 		store.becomes(state)
 		wantValue(t, exec(h, `return 7`), "7")
-		for what, res := range map[string]*host.Result{"exec": exec(h, `await yield_control(); return 1`), "wait": h.Wait(t.Context(), me, before)} {
+		for what, res := range map[string]*host.Result{"exec": exec(h, `await tools.add({}); await yield_control(); return 1`), "wait": h.Wait(t.Context(), me, before)} {
 			wantFailure(t, res, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 			if !strings.Contains(res.Error, "Try again later") {
 				t.Errorf("%s does not say what to do: %s", what, res.Error)
@@ -63,6 +70,9 @@ func TestAStoreThatIsGoneIsNotAsked(t *testing.T) {
 				t.Errorf("%s says that the run is kept: %t", what, kept)
 			}
 		}
+	}
+	if n := effects.Load(); n != 0 {
+		t.Errorf("%d effects of programs that could not be suspended", n)
 	}
 	store.becomes(runstore.HealthSlow)
 	wantValue(t, h.Wait(t.Context(), me, before), "42")

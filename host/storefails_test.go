@@ -43,7 +43,7 @@ func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 	store.full.Store(true)
 	for range 2 {
 		got := h.Wait(context.Background(), me, id)
-		wantFailure(t, got, host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
+		wantFailure(t, got, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 		if !strings.Contains(got.Error, "no space left") || !strings.Contains(got.Error, "kept as it was") {
 			t.Errorf("got %s", show(got))
 		}

@@ -63,7 +63,7 @@ func (s *refusingStore) remove(ctx context.Context, c runstore.Claim) error {
 // wantKept wants a result that says that the run is as it was, because its store fails.
 func wantKept(t *testing.T, r *host.Result) {
 	t.Helper()
-	wantFailure(t, r, host.CodeInternal, host.ReasonStoreFailed, host.PhaseHost)
+	wantFailure(t, r, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 	if !strings.Contains(r.Error, "kept as it was") {
 		t.Errorf("got %s", show(r))
 	}

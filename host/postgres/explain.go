@@ -10,14 +10,14 @@ import (
 
 // advice is what an operator can do about a failure, by the code of PostgreSQL.
 var advice = map[string]string{
-	"28P01": badLogin,
-	"28000": badLogin,
-	"3D000": "make it with createdb, then run quoin state migrate with the --state or --config that names it",
-	"42501": "use the user that has run quoin state migrate, and make it the owner of the database: ALTER DATABASE name OWNER TO user",
+	"28P01":               badLogin,
+	"28000":               badLogin,
+	"3D000":               "make it with createdb, then run quoin state migrate with the --state or --config that names it",
+	insufficientPrivilege: "use the user that has run quoin state migrate, and make it the owner of the database: ALTER DATABASE name OWNER TO user",
 	readOnly: "it takes no writes: it is a standby, or default_transaction_read_only is on; name the primary in the URL, " +
 		"or several hosts with ?target_session_attrs=read-write",
-	"53100": "make room on the disk of the database",
-	"53300": "raise max_connections of the database, or lower pool_max_conns in the URL",
+	diskFull: "make room on the disk of the database",
+	"53300":  "raise max_connections of the database, or lower pool_max_conns in the URL",
 }
 
 const (

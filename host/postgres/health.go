@@ -23,6 +23,9 @@ type health struct {
 	looked    chan struct{} // closed after the first renewal
 	takeovers atomic.Uint64
 	lag       atomic.Int64 // in nanoseconds: see runstore.Health
+	// full says that the disk of the database had no room for a write. The renewals, which
+	// write a row in place, do not notice.
+	full atomic.Bool
 
 	mu    sync.Mutex
 	since time.Time // of the renewal that is being made; zero without one
@@ -93,8 +96,32 @@ func (d *DB) stateLocked(roundTrip time.Duration) runstore.HealthState {
 		return runstore.HealthReadOnly
 	case h.fails > 1, d.Lapsed() && hangs:
 		return runstore.HealthGone
+	case h.full.Load():
+		return runstore.HealthReadOnly
 	case h.fails > 0, d.Lapsed(), roundTrip >= slow:
 		return runstore.HealthSlow
 	}
 	return runstore.HealthOK
+}
+
+// noteFull notes that a write found no room.
+func (d *DB) noteFull(err error) {
+	if d.health.full.CompareAndSwap(false, true) {
+		d.log.Warn("the disk of the database is full: no run is suspended until there is room", "error", explained(err))
+	}
+}
+
+// lookForRoom looks whether a disk that was full has room again: a table of its own is a
+// page that no write has used.
+func (d *DB) lookForRoom(ctx context.Context) {
+	if !d.health.full.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.options.Lease)
+	defer cancel()
+	_, err := d.pool.Exec(ctx, `CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT 1`)
+	if err == nil || isCode(err, insufficientPrivilege) { // else the next write finds out
+		d.health.full.Store(false)
+		d.log.Info("the disk of the database has room again")
+	}
 }

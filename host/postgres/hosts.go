@@ -164,6 +164,7 @@ func (d *DB) keepLease(now bool) {
 		pause = d.times.retryRenewal
 		next.Reset(every - time.Since(start))
 		renewed++
+		d.lookForRoom(d.ctx)
 		d.releaseForgotten(d.ctx, renewed%lookEvery == 0)
 	}
 }

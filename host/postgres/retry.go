@@ -26,6 +26,9 @@ const (
 	cannotConnectNow     = "57P03"
 	queryCanceled        = "57014"
 	uniqueViolation      = "23505"
+	diskFull             = "53100"
+	// insufficientPrivilege is of a user who may not do that.
+	insufficientPrivilege = "42501"
 )
 
 // poolSize is the setting of a URL or connection string for the size of the pool.
@@ -50,6 +53,10 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 		silent := bounded.Err() != nil || timedOut(err)
 		cancel()
 		if err != nil && silent && ctx.Err() == nil {
+			return unavailable(err)
+		}
+		if isCode(err, diskFull) {
+			d.noteFull(err)
 			return unavailable(err)
 		}
 		if err == nil || !passes(err) {

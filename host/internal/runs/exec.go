@@ -67,6 +67,9 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 		r.code, r.title = p.Code, p.Title
 	}
 	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
+	if f == nil {
+		f = r.engine.mayStart(ctx, p)
+	}
 	if f != nil {
 		return r.driver.failed(f)
 	}

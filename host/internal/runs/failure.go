@@ -131,7 +131,7 @@ func failureFromStore(err error) *failure {
 		f.Err = err
 		return f
 	case errors.Is(err, runstore.ErrUnavailable): // its text names hosts and users of the database
-		f := failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs does not answer: no run can be suspended or taken up now. Try again later: the host goes on by itself once the store works. Programs that end without waiting still run.")
+		f := failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs does not answer, or takes no writes: no run can be suspended or taken up now. Try again later: the host goes on by itself once the store works. Programs that end without waiting still run.")
 		f.Err = err
 		return f
 	case errors.Is(err, runstore.ErrFull):
@@ -141,7 +141,7 @@ func failureFromStore(err error) *failure {
 	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: %s", withoutPaths(err))
 	default:
-		return failf(codemode.CodeInternal, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs failed: %s.", withoutPaths(err))
+		return failf(codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, "the store of suspended runs failed: %s.", withoutPaths(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -14,4 +15,13 @@ func (e *Engine) storeAway(ctx context.Context) *failure {
 		return nil
 	}
 	return failureFromStore(runstore.ErrUnavailable)
+}
+
+// mayStart refuses a program that says itself that it will be suspended while the store
+// takes no writes: it would make its effects first. Programs that do not say so may complete.
+func (e *Engine) mayStart(ctx context.Context, p program) *failure {
+	if !strings.Contains(p.Code, "yield_control") {
+		return nil
+	}
+	return e.storeAway(ctx)
 }

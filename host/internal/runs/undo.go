@@ -66,7 +66,7 @@ func failureFromJournal(err error) *failure {
 	case errors.Is(err, runstore.ErrClaimed):
 		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run goes on, or it is being undone already: try again when it has ended.")
 	case errors.Is(err, runstore.ErrCorrupt):
-		return failf(codemode.CodeInternal, codemode.ReasonStoreFailed, codemode.PhaseHost, "the journal of this run is damaged or was not written by this installation, so that nothing is undone.")
+		return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the journal of this run is damaged or was not written by this installation, so that nothing is undone.")
 	}
 	return failureFromStore(err)
 }
