@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/lockdown"
@@ -46,9 +47,13 @@ func UsageOf(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	var u Usage
+	return usageIn(status)
+}
+
+// usageIn reads what the kernel says of a process.
+func usageIn(status map[string]string) (u Usage, err error) {
 	_, err = fmt.Sscan(status["Threads"], &u.Threads)
-	u.Hidden = strings.HasPrefix(status["State"], "Z") && u.Threads > 1
+	u.Hidden = strings.HasPrefix(status["State"], "Z") && u.Threads > 1 && !wasKilled(status)
 	for _, key := range []string{"RssAnon", "VmSwap"} {
 		var kib uint64
 		if _, e := fmt.Sscan(status[key], &kib); e == nil { // a process that has ended has no such line
@@ -56,4 +61,12 @@ func UsageOf(pid int) (Usage, error) {
 		}
 	}
 	return u, err
+}
+
+// wasKilled reports whether someone has killed a process, as the kernel does when memory runs
+// out. Its threads end when they get to run, the first of them perhaps long before the others.
+func wasKilled(status map[string]string) bool {
+	const kill = 1 << (9 - 1)
+	pending, err := strconv.ParseUint(status["ShdPnd"], 16, 64)
+	return err == nil && pending&kill != 0
 }

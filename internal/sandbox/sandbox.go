@@ -101,7 +101,8 @@ type Usage struct {
 	Memory  uint64 // private memory in bytes that it has touched, swapped out or not
 	Threads int
 	// Hidden reports that the first thread has ended and others have not: the kernel
-	// then tells no memory. No worker does this that has not left its code.
+	// then tells no memory. No worker does this that has not left its code; it is also
+	// what a process looks like that is being killed, for which this is false.
 	Hidden bool
 }
 
