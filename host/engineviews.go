@@ -21,6 +21,16 @@ func (v engineViews) SessionView(s Session) *view.View { return v.h.sessionView(
 // MCPStatus reports the MCP servers for hints.
 func (v engineViews) MCPStatus() []mcp.Status { return v.h.MCPStatus() }
 
+// ComingPlugins reports the plugins that have offered nothing yet and are starting.
+func (v engineViews) ComingPlugins() (ids []string) {
+	for _, s := range v.h.Plugins() {
+		if (s.State == plugins.StateStarting || s.State == plugins.StateRestarting) && len(s.Tools) == 0 && len(s.Namespaces) == 0 {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
 // ResolveView resolves the view of an access from the tools that exist now.
 func (v engineViews) ResolveView(to *view.Access) error { return to.Resolve(v.h.view.Load()) }
 

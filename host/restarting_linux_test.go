@@ -2,8 +2,11 @@ package host_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -43,6 +46,49 @@ func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
 	h := killed()
 	id := wantWaiting(t, exec(h, `await yield_control(); return Array.isArray((await Issues.list()).items)`), host.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `true`)
+}
+
+// TestAPluginThatIsNotUpYetHasItsOwnSentence: a run without the names of a plugin that has
+// not started hears that they may come, and a run from before the start that they have.
+func TestAPluginThatIsNotUpYetHasItsOwnSentence(t *testing.T) {
+	t.Parallel()
+	dir := pluginDir(t, "issues")
+	program := filepath.Join(dir, "issues", "issues")
+	if err := os.Rename(program, program+".real"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n[ -e "+dir+"/go ] && exec "+program+".real\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := host.Config{Plugins: host.PluginConfig{Dir: dir}}
+	h := start(t, c)
+	const touch = `return (await Issues.list()).items.length`
+	wantMessage(t, exec(h, touch), "It may be of a plugin that is still starting (issues): then run the program again in a few seconds.")
+	id := wantWaiting(t, exec(h, `await yield_control(); `+touch), host.ReasonYield)
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for h.Plugins()[0].State != plugins.StateRunning {
+		runtime.Gosched()
+	}
+	wantMessage(t, h.Wait(t.Context(), me, id), "Issues is there now, and was not when this program started. Run the program again.")
+}
+
+// wantMessage fails the test unless a program has failed with a text.
+func wantMessage(t *testing.T, r *host.Result, want string) {
+	t.Helper()
+	if r.Status != host.StatusFailed || !strings.Contains(r.Error, want) {
+		t.Errorf("got %s, want %q", show(r), want)
+	}
+}
+
+// TestACallWhoseHookWasKilled waits for the plugin of the hook, and is made.
+func TestACallWhoseHookWasKilled(t *testing.T) {
+	t.Parallel()
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: guardDir(t, "guard"), Hooks: map[string][]string{"guard": {"echo"}}}, Tools: guardTools()})
+	wantValue(t, exec(h, told("echo", `{}`)), `" guard"`)
+	killPlugin(t, h)
+	wantValue(t, exec(h, told("echo", `{}`)), `" guard"`)
 }
 
 // TestAScopeThatWasNotReadyIsAskedForAgain: a program that met a plugin for too long

@@ -50,14 +50,14 @@ func (s *Supervisor) Hooks() []OwnedHooks {
 	return out
 }
 
-// BeforeToolCall is [Process.BeforeToolCall] on the live process of a plugin.
-// Without one the error names the plugin and the reason.
+// BeforeToolCall is [Process.BeforeToolCall] on the live process of a plugin. It waits for
+// one that is coming back. Without one the error names the plugin and the reason.
 func (s *Supervisor) BeforeToolCall(ctx context.Context, pluginID string, c protocol.ToolCall) (v protocol.HookVerdict, err error) {
 	p, err := s.plugin(pluginID)
 	if err != nil {
 		return v, err
 	}
-	err = p.do(ctx, func(l lease) error {
+	err = p.doRestarted(ctx, func(l lease) error {
 		v, err = l.live.BeforeToolCall(ctx, c)
 		return err
 	})

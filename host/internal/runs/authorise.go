@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // authorise shows a call to the hooks, which may change its input, block it, or want a
@@ -70,6 +71,11 @@ func (c *call) blocked(ctx context.Context, b *policy.Block) *callError {
 	case b.Err != nil:
 		c.run.engine.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
 		e = rejectf(codeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
+		var plugin *protocol.Error
+		if errors.As(b.Err, &plugin) && plugin.Code == protocol.CodeRestarting {
+			e = rejectf(protocol.CodeRestarting, "The call of %q was not made: the hook %q is being restarted. Make the call again.", c.subject.ToolName, b.Hook)
+			e.Retryable = true
+		}
 	case b.Reason == "":
 		e = rejectf(codeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
 	default:

@@ -109,6 +109,8 @@ type ViewSource interface {
 	IsDown(owner string) bool
 	// MCPStatus is what hints say of MCP servers.
 	MCPStatus() []mcp.Status
+	// ComingPlugins are the plugins that have not started yet.
+	ComingPlugins() []string
 }
 
 // PoolState, countRuns, countForeignRuns and heldNow are what metrics read.

@@ -45,7 +45,7 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 		return r.programFile(key)
 	}
 	if question, ok := strings.CutPrefix(path, view.PrefixHint); ok {
-		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.engine.Views.MCPStatus, Used: r.used.tools}
+		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.engine.Views.MCPStatus, Coming: r.engine.Views.ComingPlugins, Used: r.used.tools}
 		return h.Explain(question)
 	}
 	if strings.HasPrefix(path, view.PrefixAPI) {

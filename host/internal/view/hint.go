@@ -46,6 +46,8 @@ type Hints struct {
 	Scope func(namespaceID string) *namespaces.Scope
 	// Servers returns the states of the MCP servers.
 	Servers func() []mcp.Status
+	// Coming returns the plugins that have not started yet.
+	Coming func() []string
 	// Used returns the tools that the run has described or called, in order of their ids.
 	Used func() []*catalog.Tool
 }
@@ -66,7 +68,7 @@ func (h Hints) hintOf(kind string, path []string) string {
 	v := h.View
 	switch {
 	case kind == hintName:
-		return v.hintVariable(path[0])
+		return h.hintVariable(path[0])
 	case kind == hintFile:
 		return v.hintFile(path[0])
 	case kind == hintSelf:
@@ -76,7 +78,7 @@ func (h Hints) hintOf(kind string, path []string) string {
 	case path[0] == "namespaces" && len(path) > 1:
 		return h.hintNamespace(kind, path, path[1:])
 	case len(path) > 1 && path[0] == "tools":
-		return v.hintTool(path)
+		return h.hintTool(path)
 	case len(path) > 1 && path[0] == "MCP":
 		return h.hintMCP(kind, path)
 	case len(path) > 1 && guestMembers[path[0]] != nil:
@@ -99,8 +101,8 @@ func (v *View) namespaceCalled(global string) (*namespaces.Registration, bool) {
 }
 
 // hintTool explains tools.<name>.
-func (v *View) hintTool(path []string) string {
-	name := path[1]
+func (h Hints) hintTool(path []string) string {
+	v, name := h.View, path[1]
 	if slices.Contains(guestMembers["tools"], name) || v.Catalog.HasSafeName(name) {
 		return ""
 	}
@@ -112,7 +114,16 @@ func (v *View) hintTool(path []string) string {
 	for _, n := range text.Nearest(name, v.Catalog.SafeNameList(), nearest) {
 		offers = append(offers, written([]string{"tools", n}))
 	}
-	return missing(path[:2], offers, list)
+	return missing(path[:2], offers, h.coming()+list)
+}
+
+// coming says which plugins have not started yet: what a program lacks may be theirs.
+func (h Hints) coming() string {
+	plugins := h.Coming()
+	if len(plugins) == 0 {
+		return ""
+	}
+	return "It may be of a plugin that is still starting (" + strings.Join(plugins, ", ") + "): then run the program again in a few seconds. "
 }
 
 // callByID says how to call the tools of one safe name that is no function.
@@ -261,7 +272,11 @@ var otherSystems = map[string]string{
 var ownGlobals = []string{"ALL_TOOLS", "API", "MCP", "console", "json", "namespaces", "programs", "results", "text", "tools", "yield_control"}
 
 // hintVariable explains a variable that does not exist.
-func (v *View) hintVariable(name string) string {
+func (h Hints) hintVariable(name string) string {
+	v := h.View
+	if _, there := v.namespaceCalled(name); there {
+		return name + " is there now, and was not when this program started. Run the program again."
+	}
 	if slices.Contains(absentGlobals, name) {
 		return "programs have no modules, files, environment or network of their own; tools reach the outside. await tools.search(\"words\") finds them."
 	}
@@ -278,10 +293,7 @@ func (v *View) hintVariable(name string) string {
 			offers = append(offers, n)
 		}
 	}
-	if len(offers) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(didYouMean(offers))
+	return strings.TrimSpace(didYouMean(offers) + h.coming())
 }
 
 // missing says that an expression leads to nothing.
