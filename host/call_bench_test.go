@@ -74,3 +74,24 @@ func BenchmarkNestedCall(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkToolOfALargeServer measures a program that makes one call of a tool of an MCP
+// server: what the others of the server cost it.
+func BenchmarkToolOfALargeServer(b *testing.B) {
+	for _, tools := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(tools), func(b *testing.B) {
+			server := sdk.NewServer(&sdk.Implementation{Name: "large", Version: "1"}, nil)
+			for i := range tools {
+				sdk.AddTool(server, &sdk.Tool{Name: fmt.Sprintf("things/do-%d", i), Description: "Does it."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+					return nil, nil, nil
+				})
+			}
+			h := start(b, host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "large", InProcess: server}}}})
+			for b.Loop() {
+				if r := exec(h, `await MCP.large.thingsDo7({})`); r.Status != host.StatusCompleted {
+					b.Fatal(show(r))
+				}
+			}
+		})
+	}
+}

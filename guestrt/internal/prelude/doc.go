@@ -29,7 +29,8 @@
 // arrays, Error {name, message}, RegExp its source text, a cycle "[Circular]".
 // The files named native.file("catalog.json"), "tools.json", "namespaces/<id>.json",
 // "mcp.json" and "mcp/<server>.json" are each read once, when a guest first needs
-// them; those behind $api of an MCP server at each call of it.
+// them; those behind $api of an MCP server at each call of it. A server of very many tools
+// has a file for each, which is read when the guest first uses the tool.
 //
 // # Order and blocking
 //

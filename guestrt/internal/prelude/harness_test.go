@@ -55,10 +55,16 @@ var hostFiles = map[string]string{
 		"list":{"kind":"call","returns":"Arg","returnsIn":"args"}},
 		"classes":{"Job":{"key":"ns","methods":{"poll":{"kind":"call","returns":"Job"},"kill":{"kind":"call"},"path":{"kind":"call"}}},
 			"Arg":{"key":"id","methods":{"poll":{"kind":"call"}}}}}`,
-	"mcp.json": `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"}]}`,
+	"mcp.json": `{"servers":[{"identifier":"gitHub","serverName":"git-hub"},{"identifier":"idle","serverName":"idle"},{"identifier":"large","serverName":"large"}]}`,
 	"mcp/gitHub.json": `{"tools":[{"identifier":"createIssue","name":"create-issue"},{"identifier":"then2","name":"then"},` +
 		`{"identifier":"resources.list","name":"resources_list","operation":"resources_list"},` +
 		`{"identifier":"prompts.get","name":"prompts_get","operation":"prompts_get"}]}`,
+	"mcp/large.json":        `{"more":true,"tools":[{"identifier":"resources.list","name":"resources_list","operation":"resources_list"}]}`,
+	"mcp/large/tools":       `{"tools":[{"identifier":"doIt","name":"do-it"},{"identifier":"then2","name":"then"},{"identifier":"other","name":"other"}]}`,
+	"mcp/large/tools/doIt":  `{"identifier":"doIt","name":"do-it"}`,
+	"mcp/large/tools/do-it": `{"identifier":"doIt","name":"do-it"}`,
+	"mcp/large/tools/then":  `{"identifier":"then2","name":"then"}`,
+	"mcp/large/tools/other": `{"identifier":"other","name":"other"}`,
 	"mcp/gitHub/api.json": `{"tools":[{"method":"createIssue","path":"createIssue","mcpTool":"create-issue","description":"Creates"},` +
 		`{"method":"list","path":"resources.list","mcpTool":"resources_list","operation":"resources_list","description":"Lists"}]}`,
 	"mcp/gitHub/createIssue.d.ts": "declare one",

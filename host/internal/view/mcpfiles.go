@@ -12,13 +12,17 @@ const (
 	FileMCP   = "mcp.json"
 	PrefixMCP = "mcp/"
 	fileOfAPI = "api.json"
+
+	filesOfTools = "tools"
 )
 
 // MCPFile serves the files behind MCP: the servers, the functions of one, and what
 // $api says of all or one of them.
 //
 //	mcp.json                    {servers: [{identifier, serverName}]}
-//	mcp/<server>.json           {tools: [{identifier, name, operation?}]}
+//	mcp/<server>.json           {tools: [{identifier, name, operation?}], more?}
+//	mcp/<server>/tools          {tools: [{identifier, name}]}, without operations
+//	mcp/<server>/tools/<name>   {identifier, name} of one tool, by either
 //	mcp/<server>/api.json       {tools: [{method, path, mcpTool, operation?, description}]}
 //	mcp/<server>/<path>.d.ts    the declaration of one function
 //	mcp/<server>/<path>.json    {input, output?}, its schemas
@@ -40,8 +44,17 @@ func (v *View) MCPFile(path string) (data []byte, found bool) {
 		return nil, false
 	case !nested:
 		return s.list(), true
+	case path == filesOfTools:
+		return mustJSON(map[string]any{"tools": s.listed(false)}), true
 	case path == fileOfAPI:
 		return s.api(), true
+	}
+	if name, ok := strings.CutPrefix(path, filesOfTools+"/"); ok {
+		t := s.named(name)
+		if t == nil {
+			return nil, false
+		}
+		return mustJSON(t.listed()), true
 	}
 	for i := range s.tools {
 		t := &s.tools[i]
@@ -78,19 +91,39 @@ func (v *View) mcpList() []byte {
 	return mustJSON(map[string]any{"servers": list})
 }
 
-// list names the functions of a server. Those of groups are written with a dot.
+// listedFunction is what the guest makes a function of.
+type listedFunction struct {
+	Identifier string `json:"identifier"` // that of a function of a group has a dot
+	Name       string `json:"name"`
+	Operation  string `json:"operation,omitempty"`
+}
+
+func (t *mcpFunction) listed() listedFunction {
+	return listedFunction{t.path(), t.tool.Name, t.operation()}
+}
+
+// maxListed is how many tools of a server a guest learns of at once. One that needs one of
+// ten thousand would take longer for the others than for its program.
+const maxListed = 200
+
+// list names the functions of a server: if there are too many, the operations alone, and
+// that there are more.
 func (s *mcpServer) list() []byte {
-	type entry struct {
-		Identifier string `json:"identifier"`
-		Name       string `json:"name"`
-		Operation  string `json:"operation,omitempty"`
+	if len(s.tools) <= maxListed {
+		return mustJSON(map[string]any{"tools": append(s.listed(false), s.listed(true)...)})
 	}
-	list := make([]entry, 0, len(s.tools))
+	return mustJSON(map[string]any{"tools": s.listed(true), "more": true})
+}
+
+// listed names the tools of a server, or its operations.
+func (s *mcpServer) listed(operations bool) []listedFunction {
+	list := []listedFunction{}
 	for i := range s.tools {
-		t := &s.tools[i]
-		list = append(list, entry{t.path(), t.tool.Name, t.operation()})
+		if t := &s.tools[i]; (t.group != "") == operations {
+			list = append(list, t.listed())
+		}
 	}
-	return mustJSON(map[string]any{"tools": list})
+	return list
 }
 
 func (t *mcpFunction) operation() string {

@@ -28,6 +28,27 @@ var MCPOperations = map[string][2]string{
 type mcpServer struct {
 	identifier, name string
 	tools            []mcpFunction
+	byMethod, byName map[string]*mcpFunction // only tools have a method here
+}
+
+// named returns the tool of that identifier, or else of that name; nil without one.
+func (s *mcpServer) named(name string) *mcpFunction {
+	t := cmp.Or(s.byMethod[name], s.byName[name])
+	if t != nil && t.group != "" {
+		return nil
+	}
+	return t
+}
+
+// index makes the tools findable, once all are there.
+func (s *mcpServer) index() {
+	s.byMethod, s.byName = make(map[string]*mcpFunction, len(s.tools)), make(map[string]*mcpFunction, len(s.tools))
+	for i := range s.tools {
+		t := &s.tools[i]
+		if s.byName[t.tool.Name] = t; t.group == "" {
+			s.byMethod[t.method] = t
+		}
+	}
 }
 
 // mcpFunction is one function of a server in the guest.
@@ -68,6 +89,7 @@ func mcpView(c *catalog.Catalog, identifiers map[string]string) []mcpServer {
 	out := make([]mcpServer, 0, len(byName))
 	for _, s := range byName {
 		if s.identifier != "" {
+			s.index()
 			out = append(out, *s)
 		}
 	}

@@ -110,10 +110,8 @@ func (v *View) MCPPath(tool *catalog.Tool) string {
 		if s.name != tool.Owner {
 			continue
 		}
-		for i := range s.tools {
-			if s.tools[i].tool.Name == tool.Name {
-				return "MCP." + s.identifier + "." + s.tools[i].path()
-			}
+		if t := s.byName[tool.Name]; t != nil {
+			return "MCP." + s.identifier + "." + t.path()
 		}
 	}
 	return ""

@@ -3,7 +3,7 @@
 import { argumentsJSON, field, rejected, request } from "./bridge";
 import { inputError, typeName } from "./errors";
 import * as $ from "./intrinsics";
-import { deepFreeze } from "./lazy";
+import { deepFreeze, lazyMembers } from "./lazy";
 import { maxQuery, maxToolName } from "./limits";
 import type { Native } from "./native";
 import { signalOption, trailingSignal, type Signal } from "./signals";
@@ -93,34 +93,11 @@ export function buildTools(native: Native): object {
     }
     return target[key];
   };
-  const complete = () => {
+  return lazyMembers(target, find, () => {
     const all = $.keysOf(table());
     for (let i = 0; i < all.length; i++) find(all[i]!);
     return target;
-  };
-  return new $.ProxyConstructor(target, {
-    __proto__: null,
-    get: (_: object, key: PropertyKey) => find(key),
-    has: (_: object, key: PropertyKey) => find(key) !== undefined,
-    getOwnPropertyDescriptor: (_: object, key: PropertyKey) => {
-      find(key);
-      return $.getOwnDescriptor(target, key);
-    },
-    ownKeys: () => $.ownKeys(complete()),
-    isExtensible: () => {
-      $.preventExtensions(complete());
-      return false;
-    },
-    preventExtensions: () => {
-      $.preventExtensions(complete());
-      return true;
-    },
-    set: () => false,
-    defineProperty: (_: object, key: PropertyKey, to: PropertyDescriptor) =>
-      $.hasOwn(complete(), key) && $.defineIfAllowed(target, key, to),
-    deleteProperty: () => false,
-    setPrototypeOf: () => false,
-  } as ProxyHandler<any>);
+  });
 }
 
 /** One tool's function. A second argument that is no {signal}, such as map passes, is ignored. */

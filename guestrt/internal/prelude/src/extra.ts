@@ -8,7 +8,7 @@ import { readSlot } from "./builtins";
 import { toJSONText } from "./convert";
 import { inputError, typeName } from "./errors";
 import * as $ from "./intrinsics";
-import { deepFreeze, defineLazy } from "./lazy";
+import { deepFreeze, defineLazy, lazyMembers } from "./lazy";
 import { caps, maxResults } from "./limits";
 import type { Native } from "./native";
 import { namedError, rangeError, typeError } from "./raise";
@@ -80,6 +80,7 @@ function newCore(native: Native, load: (extra: string) => Record<string, any>) {
     field,
     inputError,
     isolate,
+    lazyMembers,
     maxResults,
     named,
     namedError,

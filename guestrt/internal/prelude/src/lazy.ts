@@ -38,6 +38,32 @@ export function defineConstant(target: object, key: string, value: unknown): voi
   defineGetter(target, key, false, () => value);
 }
 
+/**
+ * An object that is frozen to whoever looks, and the members of which are made when they are
+ * first needed: find makes one, if there is one of that name, complete makes all and returns
+ * the target.
+ */
+export function lazyMembers(target: object, find: (key: PropertyKey) => unknown, complete: () => object): object {
+  const no = () => false;
+  return new $.ProxyConstructor(target, {
+    __proto__: null,
+    get: (_: object, key: PropertyKey) => find(key),
+    has: (_: object, key: PropertyKey) => find(key) !== undefined,
+    getOwnPropertyDescriptor: (_: object, key: PropertyKey) => {
+      find(key);
+      return $.getOwnDescriptor(target, key);
+    },
+    ownKeys: () => $.ownKeys(complete()),
+    isExtensible: () => !$.preventExtensions(complete()),
+    preventExtensions: () => !!$.preventExtensions(complete()),
+    set: no,
+    defineProperty: (_: object, key: PropertyKey, to: PropertyDescriptor) =>
+      $.hasOwn(complete(), key) && $.defineIfAllowed(target, key, to),
+    deleteProperty: no,
+    setPrototypeOf: no,
+  } as ProxyHandler<any>);
+}
+
 /** Freezes parsed JSON all the way down; bare takes the objects' prototype away. */
 export function deepFreeze(value: any, bare: boolean): any {
   if (typeof value !== "object" || value === null) return value;

@@ -7,7 +7,7 @@ import { Kind } from "../kind";
 declare const prelude: { create: Extra };
 
 prelude.create = (core: Core) => {
-  const { $, argumentsJSON, defineLazy, field, inputError, native, rejected, request, takeSignal, typeName } = core;
+  const { $, argumentsJSON, defineLazy, field, inputError, lazyMembers, native, rejected, request, takeSignal, typeName } = core;
 
   /** One tool or operation of a server, as the host lists it. */
   interface Tool {
@@ -44,8 +44,13 @@ prelude.create = (core: Core) => {
 
   /** Reads the list that a virtual file holds under a key. */
   function list(path: string, key: string): any {
+    return $.ownValue(parsed(path), key) || $.newList();
+  }
+
+  /** Reads a virtual file. */
+  function parsed(path: string): any {
     const file = native.file(path);
-    return (file !== undefined && $.ownValue($.parseJSON(file), key)) || $.newList();
+    return file === undefined ? undefined : $.parseJSON(file);
   }
 
   function buildServer(identifier: string, serverName: string): object {
@@ -53,32 +58,54 @@ prelude.create = (core: Core) => {
     const groups = $.createObject(null);
     $.define(server, "$serverName", serverName, false, false);
     addFunction(server, "$api", false, (tool, options) => describe(identifier, serverName, tool, options));
-    const tools = list("mcp/" + identifier + ".json", "tools");
-    for (let i = 0; i < tools.length; i++) {
-      const tool: Tool = tools[i];
+    const files = "mcp/" + identifier;
+    const add = (tool: Tool): void => {
       const id = "mcp:" + serverName + ":" + tool.name;
-      const operation = $.ownValue(tool, "operation");
-      if (operation === undefined) {
-        addFunction(server, tool.identifier, true, caller(serverName, field(tool.name), id));
-        continue;
+      if ($.ownValue(tool, "operation") === undefined) {
+        if (!$.hasOwn(server, tool.identifier)) {
+          addFunction(server, tool.identifier, true, caller(serverName, field(tool.name), id));
+        }
+        return;
       }
       const dot = $.indexOfText(tool.identifier, ".");
       const group = $.sliceText(tool.identifier, 0, dot);
       const verb = $.sliceText(tool.identifier, dot + 1);
       if (groups[group] === undefined) $.define(groups, group, $.createObject(null), true, false);
       addFunction(groups[group], verb, true, caller(serverName, field(group) + "," + field(verb), id));
-    }
+    };
+    const alias = (tool: Tool): void => {
+      if ($.ownValue(tool, "operation") === undefined && mayAlias(server, tool.name)) {
+        $.define(server, tool.name, server[tool.identifier], false, false);
+      }
+    };
+    const listed = parsed(files + ".json");
+    const tools = $.ownValue(listed, "tools") || $.newList();
+    for (let i = 0; i < tools.length; i++) add(tools[i]);
     const names = $.keysOf(groups);
     for (let i = 0; i < names.length; i++) {
       $.define(server, names[i]!, $.freeze(groups[names[i]!]), true, false);
     }
-    for (let i = 0; i < tools.length; i++) {
-      const tool: Tool = tools[i];
-      if ($.ownValue(tool, "operation") === undefined && mayAlias(server, tool.name)) {
-        $.define(server, tool.name, server[tool.identifier], false, false);
-      }
+    if ($.ownValue(listed, "more") !== true) {
+      for (let i = 0; i < tools.length; i++) alias(tools[i]);
+      return $.freeze(server);
     }
-    return $.freeze(server);
+    let all = false;
+    const find = (key: PropertyKey): unknown => {
+      if (all || typeof key !== "string" || $.hasOwn(server, key)) return server[key];
+      const tool = parsed(files + "/tools/" + key);
+      if (tool !== undefined) {
+        add(tool);
+        if (tool.name === key) alias(tool);
+      }
+      return server[key];
+    };
+    return lazyMembers(server, find, () => {
+      const more = all ? $.newList() : list(files + "/tools", "tools");
+      for (let i = 0; i < more.length; i++) add(more[i]);
+      for (let i = 0; i < more.length; i++) alias(more[i]);
+      all = true;
+      return server;
+    });
   }
 
   /** Whether an object may also have a name that another side has given, which it does not list. */

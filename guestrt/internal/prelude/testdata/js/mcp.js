@@ -26,7 +26,7 @@ return [objects.map(Object.isFrozen), objects.map((o) => Object.getPrototypeOf(o
 
 //// keys, names and the server's own name
 return [Object.keys(MCP), Object.keys(MCP.gitHub), MCP.gitHub.$serverName, MCP.gitHub.createIssue.name, MCP.gitHub.resources.list.name, Object.keys(MCP.idle), MCP.nope === undefined]
-//=> [["gitHub","idle"],["createIssue","then2","resources","prompts"],"git-hub","createIssue","list",[],true]
+//=> [["gitHub","idle","large"],["createIssue","then2","resources","prompts"],"git-hub","createIssue","list",[],true]
 
 //// a server is no thenable, and built once
 return [await MCP.gitHub === MCP.gitHub, MCP === globalThis.MCP]
@@ -67,3 +67,15 @@ delete Array.prototype[0]
 delete Object.prototype.operation
 return out
 //=> {"args":[],"ns":"git-hub","path":["create-issue"]}
+
+//// a large server makes its functions as they are used
+return [await MCP.large.doIt({ a: 1 }), await MCP.large["do-it"](), MCP.large.doIt === MCP.large["do-it"], MCP.large.then, MCP.large.nope, await MCP.large === MCP.large, "other" in MCP.large]
+//=> [{"args":[{"a":1}],"ns":"large","path":["do-it"]},{"args":[],"ns":"large","path":["do-it"]},true,null,null,true,true]
+
+//// a large server can be listed, and looks frozen
+"use strict"
+const { large } = MCP, first = large.doIt.name
+const tries = [() => { large.fresh = 1 }, () => { delete large.doIt }, () => { large.doIt = 1 }, () => Object.setPrototypeOf(large, {}), () => Object.defineProperty(large, "fresh", { value: 1 })]
+const refused = tries.filter((f) => { try { f() } catch { return true } }).length
+return [first, Object.keys(large), large.other.name, "then" in large, Object.isFrozen(large), Object.getPrototypeOf(large), large.$serverName, refused, await large.resources.list()]
+//=> ["doIt",["resources","doIt","then2","other"],"other",false,true,null,"large",5,{"args":[],"ns":"large","path":["resources","list"]}]
