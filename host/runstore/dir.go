@@ -45,6 +45,7 @@ type Dir struct {
 	open map[string]*open // by run id
 
 	schedule schedule
+	listed   listed
 }
 
 var (
@@ -129,6 +130,14 @@ func (d *Dir) replace(name string, b []byte, expires time.Time) error {
 
 // Get implements Store.
 func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
+	l, err := d.get(id)
+	if l == nil {
+		return nil, err
+	}
+	return l.record, err
+}
+
+func (d *Dir) get(id string) (*log, error) {
 	name, err := d.file(id, recordExt)
 	if err != nil {
 		return nil, err
@@ -145,33 +154,9 @@ func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
 		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
 	}
 	if !time.Now().Before(r.Expires) {
-		return r, ErrExpired
+		return l, ErrExpired
 	}
-	return r, nil
-}
-
-// List implements Store. A record that vanishes meanwhile is left out.
-func (d *Dir) List(ctx context.Context) ([]*Record, error) {
-	ids, err := names(d.path, recordExt)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Record
-	for _, id := range ids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		r, err := d.Get(ctx, id)
-		switch {
-		case err == nil:
-			r.Image, r.ImageBytes = nil, len(r.Image)
-			out = append(out, r)
-		case errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired), errors.Is(err, ErrEnded), errors.Is(err, ErrCorrupt), errors.Is(err, ErrFormat):
-		default:
-			return nil, err
-		}
-	}
-	return out, nil
+	return l, nil
 }
 
 func (d *Dir) readFile(name string) (*log, error) {
