@@ -30,6 +30,8 @@ func servePaused() bool {
 	switch {
 	case os.Getenv(pausedKey) != "":
 		serve = paused
+	case os.Getenv(struckTwiceKey) != "":
+		serve = serveStruckTwice
 	case os.Getenv(struckKey) != "":
 		serve = serveStruck
 	default:

@@ -168,7 +168,7 @@ const (
 	stepAgain   = "Send the program again with exec."
 	stepSmaller = "Split the work: send a program that does part of it, or less at once."
 	stepOwn     = "Give the runId of a waiting result of your own."
-	stepBusy    = "Another wait has this run: call wait again with the same runId when that one has returned."
+	stepBusy    = "Call wait again with the same runId, when any other wait of this run has returned."
 	stepLater   = "Try again in a minute; if it fails again, tell the user."
 	stepUser    = "Tell the user: you cannot change this from here."
 	stepWait    = "Call wait for the programs that are waiting, then try again."

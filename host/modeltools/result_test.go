@@ -56,7 +56,7 @@ func TestRenderResult(t *testing.T) {
 		{"an exception after calls", codemode.Result{Status: codemode.StatusFailed, Error: "E", Code: codemode.CodeInternal, Reason: codemode.ReasonGuestException, Phase: codemode.PhaseGuest, Dispatched: true},
 			nil, `{"status":"failed","error":"E","code":"program_error","next":"Tools were called before this failed. Find out what they have changed, then send a program for the rest only."}`},
 		{"a busy run", codemode.Result{Status: codemode.StatusFailed, Error: "E", Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunBusy, Phase: codemode.PhaseInput, Dispatched: true},
-			nil, `{"status":"failed","error":"E","code":"run_busy","next":"Another wait has this run: call wait again with the same runId when that one has returned."}`},
+			nil, `{"status":"failed","error":"E","code":"run_busy","next":"Call wait again with the same runId, when any other wait of this run has returned."}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := shown(t, &tc.result, tc.people...)

@@ -53,17 +53,18 @@ type Engine struct {
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
 	lastWakes atomic.Pointer[context.Context]
 
-	mu         sync.Mutex
-	closing    bool            // nothing new is let in
-	closed     bool            // close has started
-	runs       map[string]*run // active and suspended, by run id
-	recent     recentRuns
-	kept       keptValues
-	driving    inFlight      // Execs and Waits
-	performing inFlight      // tool calls, of any run
-	parking    chan struct{} // closed when runs are to be parked as soon as they can
-	answering  sync.Mutex    // orders answers that have to load their run
-	badOutputs sync.Map      // tools that were reported, by id and schemas
+	mu          sync.Mutex
+	closing     bool            // nothing new is let in
+	closed      bool            // close has started
+	runs        map[string]*run // active and suspended, by run id
+	recent      recentRuns
+	kept        keptValues
+	driving     inFlight      // Execs and Waits
+	performing  inFlight      // tool calls, of any run
+	parking     chan struct{} // closed when runs are to be parked as soon as they can
+	answering   sync.Mutex    // orders answers that have to load their run
+	lostWorkers lostWorkers
+	badOutputs  sync.Map // tools that were reported, by id and schemas
 
 	background sync.WaitGroup // the sweeper
 	life       context.Context

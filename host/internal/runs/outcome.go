@@ -85,6 +85,9 @@ func (d *driver) failed(f *failure) *codemode.Result {
 	if d.unattended && errors.Is(context.Cause(d.run.ctx), codemode.ErrClosed) && d.run.leave(f) {
 		return d.failure(f)
 	}
+	if kept := d.outlives(f); kept != nil {
+		return d.failure(kept)
+	}
 	f = d.withLimit(f)
 	return d.run.finishWith(f, func() *codemode.Result { return d.failure(f) })
 }

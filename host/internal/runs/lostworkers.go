@@ -1,0 +1,41 @@
+package runs
+
+import (
+	"sync"
+
+	"github.com/quoinhq/quoin/host/codemode"
+)
+
+// lostWorkers are the runs that have outlived a worker which ended under them. Each does so
+// once: a program that ends its worker each time must not go on for ever.
+type lostWorkers struct {
+	mu   sync.Mutex
+	runs map[string]bool
+}
+
+// maxLostWorkers bounds how many runs are remembered. Forgetting costs one more attempt.
+const maxLostWorkers = 1024
+
+// first reports whether a run has lost no worker before, and notes that it has now.
+func (l *lostWorkers) first(run string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs[run] {
+		return false
+	}
+	if len(l.runs) >= maxLostWorkers || l.runs == nil {
+		l.runs = make(map[string]bool)
+	}
+	l.runs[run] = true
+	return true
+}
+
+// outlives lets go of a run whose worker has ended under it, if the store has an account of
+// it: a later Wait goes on from there, as after the end of a host. It returns nil if the run
+// ends.
+func (d *driver) outlives(f *failure) *failure {
+	if f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || !d.run.engine.lostWorkers.first(d.run.id) || !d.run.leave(f) {
+		return nil
+	}
+	return failf(codemode.CodeUnavailable, codemode.ReasonRunBusy, codemode.PhaseHost, "%s. The run is kept as it was stored last: wait for it again. Calls that were in flight may have taken effect.", f.Message)
+}
