@@ -74,6 +74,28 @@ func TestNoMemoryForTheError(t *testing.T) {
 	}
 }
 
+// TestNoMemoryForAJob: a program that waits for a promise which no job is left to settle,
+// because there was no memory for one, has run out of memory.
+func TestNoMemoryForAJob(t *testing.T) {
+	e := openWith(t, Config{})
+	for _, src := range []string{
+		`const f = () => Promise.resolve().then(f); await f()`,
+		`const f = async () => { await null; return f() }; await f()`,
+		`const f = () => new Promise(r => queueMicrotask(() => r(f()))); await f()`,
+		`const f = () => Promise.all([0]).then(f); await f()`,
+		`const f = () => Promise.reject(1).catch(f); await f()`,
+		`try { ` + fill + `grow() } catch {} await new Promise(() => {})`,
+	} {
+		for n := range uint64(4) {
+			r := run(t, e, memoryOf(2<<20+n<<8), src)
+			wantCode(t, src, r, codeMemory)
+		}
+	}
+	if r := run(t, e, memoryOf(testMemory), `await new Promise(() => {})`); r.Status != wire.StatusIdle {
+		t.Errorf("a promise that nothing settles: %+v", r)
+	}
+}
+
 // TestForgedOutOfMemoryIsAnException: only a real crossing is reported as one.
 func TestForgedOutOfMemoryIsAnException(t *testing.T) {
 	e := openTest(t)

@@ -309,12 +309,18 @@ func (v *vm) collect() (wire.Report, error) {
 	if err != nil {
 		return wire.Report{}, err
 	}
-	if v.end != endNone || r.Err != nil {
+	if v.end != endNone || r.Err != nil || starved(&r) {
 		out := r.Output
 		r = v.failed(r.Err)
 		r.Output = out
 	}
 	return r, nil
+}
+
+// starved reports whether a program waits for nothing that will come after memory has run
+// out: there was none for the job that would have settled what it waits for.
+func starved(r *wire.Report) bool {
+	return r.Status == wire.StatusIdle && ctl().heap.crossings > 0 && r.Pending == 0 && r.TimerMillis < 0
 }
 
 func (v *vm) readDrain(text value) (r wire.Report, err error) {
