@@ -38,6 +38,9 @@ type Result struct {
 	Code       Code
 	Phase      Phase
 	Dispatched bool // a tool had been called: repeating the cell may repeat its effect
+	// Unchanged says of a failed result that no tool which was called can have changed
+	// anything: each is read-only, or has said so. It is in no JSON.
+	Unchanged bool
 
 	Reason    Reason // waiting: always; failed: where there is one
 	Output    []Output

@@ -164,7 +164,7 @@ func firstFrames(message string) string {
 // What a model does next.
 const (
 	stepLook    = "Tools were called before this failed. Find out what they have changed, then send a program for the rest only."
-	stepCorrect = "No tool was called: correct the program and send it again."
+	stepCorrect = "Nothing was changed: correct the program and send it again."
 	stepAgain   = "Send the program again with exec."
 	stepSmaller = "Split the work: send a program that does part of it, or less at once."
 	stepOwn     = "Give the runId of a waiting result of your own."
@@ -230,7 +230,7 @@ func nextStep(r *codemode.Result) string {
 	if !known {
 		step = stepsOfCode[r.Code]
 	}
-	if r.Dispatched && step != "" && !keepsItsRun(r.Reason) {
+	if r.Dispatched && !r.Unchanged && step != "" && !keepsItsRun(r.Reason) {
 		return stepLook
 	}
 	return step

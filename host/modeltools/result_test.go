@@ -52,9 +52,11 @@ func TestRenderResult(t *testing.T) {
 			[]string{"Decide."}, `{"status":"waiting","runId":"run_1","reason":"approval","pending":["quoin:issues:list"],"waitingFor":["Decide."],` +
 				`"next":"Tell the user what a person has to do. Call wait with this runId when it is done."}`},
 		{"an exception", codemode.Result{Status: codemode.StatusFailed, Error: "TypeError: no\n    at f (cell.js:1:2)\n    at g (cell.js:2:2)\n    at h (cell.js:3:2)", Code: codemode.CodeInternal, Reason: codemode.ReasonGuestException, Phase: codemode.PhaseGuest, Telemetry: used},
-			nil, `{"status":"failed","error":"TypeError: no\n    at f (cell.js:1:2)\n    at g (cell.js:2:2)","code":"program_error","next":"No tool was called: correct the program and send it again."}`},
+			nil, `{"status":"failed","error":"TypeError: no\n    at f (cell.js:1:2)\n    at g (cell.js:2:2)","code":"program_error","next":"Nothing was changed: correct the program and send it again."}`},
 		{"an exception after calls", codemode.Result{Status: codemode.StatusFailed, Error: "E", Code: codemode.CodeInternal, Reason: codemode.ReasonGuestException, Phase: codemode.PhaseGuest, Dispatched: true},
 			nil, `{"status":"failed","error":"E","code":"program_error","next":"Tools were called before this failed. Find out what they have changed, then send a program for the rest only."}`},
+		{"an exception after calls that change nothing", codemode.Result{Status: codemode.StatusFailed, Error: "E", Code: codemode.CodeInternal, Reason: codemode.ReasonGuestException, Phase: codemode.PhaseGuest, Dispatched: true, Unchanged: true},
+			nil, `{"status":"failed","error":"E","code":"program_error","next":"Nothing was changed: correct the program and send it again."}`},
 		{"a busy run", codemode.Result{Status: codemode.StatusFailed, Error: "E", Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunBusy, Phase: codemode.PhaseInput, Dispatched: true},
 			nil, `{"status":"failed","error":"E","code":"run_busy","next":"Call wait again with the same runId, when any other wait of this run has returned."}`},
 	} {

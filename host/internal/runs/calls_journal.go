@@ -71,12 +71,14 @@ func (t *callTable) revive(rec *runstore.Record) {
 	t.counters = rec.Counters
 	if rec.Dispatched {
 		t.dispatched++
+		t.changing++ // for all that is known
 	}
 	for _, stored := range rec.Calls {
 		t.pending[stored.ID] = &entry{Call: stored}
 		t.lastID = max(t.lastID, stored.ID)
 		if wentOut(stored) {
 			t.dispatched++
+			t.changing++
 		}
 	}
 	// An answer that was given and is not in the journal was lost with its host, so the

@@ -63,6 +63,7 @@ type callTable struct {
 	questions     []time.Time
 
 	dispatched int // tools that may have taken effect
+	changing   int // those of them that are not read-only, and have not said that they had no effect
 	counters   runstore.Counters
 	account    account
 }
@@ -77,6 +78,7 @@ type entry struct {
 	cancel   context.CancelCauseFunc
 	asking   bool // it is one of the session's questions to people
 	repeated bool // an earlier host may have made it
+	changing bool // it counts in callTable.changing
 }
 
 // publicID names the call in results and events.
@@ -155,12 +157,15 @@ func (t *callTable) toolOf(c *entry) string {
 
 // markDispatched notes that the tool of a call may take effect from now on. It reports
 // whether that is new.
-func (t *callTable) markDispatched(c *entry) (first bool) {
+func (t *callTable) markDispatched(c *entry, changing bool) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if first = !c.Dispatched; first {
 		c.Dispatched = true
 		t.dispatched++
+		if c.changing = changing; changing {
+			t.changing++
+		}
 	}
 	return first
 }
@@ -171,6 +176,22 @@ func (t *callTable) unmarkDispatched(c *entry) {
 	defer t.mu.Unlock()
 	c.Dispatched = false
 	t.dispatched--
+	t.unmarkChanging(c)
+}
+
+// unmarkChanging notes that a call has had no effect. The caller holds mu.
+func (t *callTable) unmarkChanging(c *entry) {
+	if c.changing {
+		c.changing = false
+		t.changing--
+	}
+}
+
+// isUnchanged reports whether no tool that was called can have changed anything.
+func (t *callTable) isUnchanged() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dispatched > 0 && t.changing == 0
 }
 
 // settle enters the outcome of a call that has a slot, and frees the slot. It returns
@@ -180,6 +201,9 @@ func (t *callTable) settle(c *entry, tool *catalog.Tool, value json.RawMessage, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setAnswer(c, tool, value, err)
+	if err != nil && err.EffectStatus == effectNone {
+		t.unmarkChanging(c)
+	}
 	c.cancel = nil
 	t.inFlight--
 	started = t.fillSlots()

@@ -27,7 +27,7 @@ func invoke(ctx context.Context, c *call) *callError {
 	}
 	defer r.engine.meters.calls.Give(owner, 1)
 	c.invoked = true
-	first := r.calls.markDispatched(c.entry)
+	first := r.calls.markDispatched(c.entry, !c.tool.ReadOnly)
 	held := &heldQuestions{call: c}
 	inverse := c.expectEffect()
 	start := time.Now()

@@ -97,6 +97,7 @@ func (d *driver) failure(f *failure) *codemode.Result {
 	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
 	res := f.Result()
 	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
+	res.Unchanged = d.run.calls.isUnchanged()
 	return res
 }
 
