@@ -266,6 +266,7 @@ var absentGlobals = strings.Fields("Buffer Bun Deno WebSocket XMLHttpRequest axi
 var otherSystems = map[string]string{
 	"functions": "tools", "actions": "tools", "default_api": "tools", "print": "text, console.log", "puts": "text, console.log",
 	"echo": "text, console.log", "sleep": "setTimeout", "None": "null", "True": "true", "False": "false", "len": "length", "str": "String",
+	"Intl": "toFixed, padStart, toISOString",
 }
 
 // ownGlobals are the names that a cell has from Quoin in any case.

@@ -36,11 +36,30 @@ function addMethod(console: object, name: string, body: (...args: any[]) => void
 function method(prefix: string): (...args: unknown[]) => void {
   return (...args) => {
     let line = prefix;
-    for (let i = 0; i < args.length && line.length <= maxLine; i++) {
+    let next = 0;
+    if (args.length > 1 && typeof args[0] === "string") {
+      const format = clip(args[0], maxLine);
+      next = 1;
+      for (let i = 0; i < format.length; i++) {
+        const kind = format[i] === "%" ? format[i + 1] : undefined;
+        if (kind === "%" || (kind !== undefined && next < args.length && $.indexOfText("sdifjoOc", kind) >= 0)) {
+          line += kind === "%" ? kind : formatted(kind, args[next++]);
+          i++;
+        } else line += format[i];
+      }
+    }
+    for (let i = next; i < args.length && line.length <= maxLine; i++) {
       line += (i > 0 ? " " : "") + inspect(args[i]);
     }
     note(clip(line, maxLine));
   };
+}
+
+/** An argument in the place of %s, %d and the like in a format. */
+function formatted(kind: string, value: unknown): string {
+  if (kind === "c") return ""; // a style
+  if (typeof value === "number" && kind === "i") return "" + (value < 0 ? -$.floor(-value) : $.floor(value));
+  return inspect(value);
 }
 
 function assertion(fail: (...args: unknown[]) => void): (...args: unknown[]) => void {

@@ -53,6 +53,17 @@ export const SetConstructor = Set;
 export const SymbolConstructor = Symbol;
 export const WeakMapConstructor = WeakMap;
 
+/** Methods that take options for Intl. */
+export const localeMethods = [
+  [String.prototype, "localeCompare"],
+  [Number.prototype, "toLocaleString"],
+  [BigInt.prototype, "toLocaleString"],
+  [Array.prototype, "toLocaleString"],
+  [Date.prototype, "toLocaleString"],
+  [Date.prototype, "toLocaleDateString"],
+  [Date.prototype, "toLocaleTimeString"],
+].map(([on, name]: any) => ({ on, name: name as string, plain: uncurryThis(on[name]) }));
+
 export const objectPrototype = Object.prototype;
 export const arrayPrototype = Array.prototype;
 export const iteratorPrototype = Iterator.prototype;

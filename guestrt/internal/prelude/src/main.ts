@@ -9,6 +9,7 @@ import { installExtras } from "./extra";
 import * as $ from "./intrinsics";
 import { defineConstant, defineLazy } from "./lazy";
 import { setLimits } from "./limits";
+import { refuseLocaleOptions } from "./locale";
 import { installNamespaces } from "./namespaces";
 import type { Config, Entry, Native } from "./native";
 import { json, text } from "./output";
@@ -31,6 +32,7 @@ function create(native: Native): Entry {
   };
   $.deleteProperty(target, "SharedArrayBuffer");
   $.deleteProperty(target, "Atomics");
+  refuseLocaleOptions();
   addFunction("text", text);
   addFunction("json", json);
   add("console", newConsole());

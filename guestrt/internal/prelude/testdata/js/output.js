@@ -91,6 +91,17 @@ return 0
 //out ["text", "a 1 null undefined {\"b\":[\"1\"]} [\"1970-01-01T00:00:00.000Z\"] Error: e Symbol(s) [function] %s NaN"]
 //out ["text", ""]
 
+//// console formats
+console.log("%s is %d", "x", 5, "more"); console.log("100%", "%s"); console.log("%i%% of %j%c, %o", 5.7, {a: 1}, "color: red", [2]); console.log("%s %s", 1); console.warn("%q %s", Symbol("s")); console.log("%s")
+return 0
+//=> 0
+//out ["text", "x is 5 more"]
+//out ["text", "100% %s"]
+//out ["text", "5% of {\"a\":1}, [2]"]
+//out ["text", "1 %s"]
+//out ["text", "[warn] %q Symbol(s)"]
+//out ["text", "%s"]
+
 //// console levels
 console.info("i"); console.debug("d"); console.warn("w"); console.error(new Error("e")); console.trace("t"); console.dir({a: 1}, {depth: 1}); console.table([1]); console.assert(1 === 1, "no"); console.assert(false, "yes", 1); console.assert(0)
 return 0
