@@ -2,7 +2,11 @@
 
 package quickjs
 
-import "github.com/quoinhq/quoin/guestrt/internal/engine"
+import (
+	"testing"
+
+	"github.com/quoinhq/quoin/guestrt/internal/engine"
+)
 
 // computedRead is what the library says of a read of undefined["b"].
 const computedRead = "cannot read property 'b' of undefined"
@@ -12,3 +16,11 @@ const otherAnswers = "diff/native.golden"
 
 // wantMemory is a panic of our own: the library takes no memory of the system's.
 func wantMemory(js) { panic(engine.ErrMemory) }
+
+// TestClassesOfTheFlagV pins what docs/engines.md says of them.
+func TestClassesOfTheFlagV(t *testing.T) {
+	r := run(t, openTest(t), engine.Options{}, "return [/[\\p{L}]/v.test(`A`), /\\p{L}/v.test(`A`), /\\p{L}/u.test(`A`)]")
+	if string(r.Value) != "[false,false,true]" {
+		t.Errorf("got %s %+v", r.Value, r.Err)
+	}
+}
