@@ -303,7 +303,11 @@ func (t *callTable) drainInbox() (out []wire.Settlement, started []*entry, more 
 		if len(out) > 0 && size > maxTurnBytes {
 			break
 		}
-		out = append(out, wire.Settlement{ID: c.ID, OK: c.OK, JSON: c.Answer})
+		answer := c.Answer
+		if c.isTool() {
+			answer = textForIntegers(answer)
+		}
+		out = append(out, wire.Settlement{ID: c.ID, OK: c.OK, JSON: answer})
 		t.inbox = slices.Delete(t.inbox, 0, 1)
 		t.remove(c)
 	}

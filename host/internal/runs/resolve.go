@@ -35,6 +35,7 @@ func resolve(ctx context.Context, c *call) *callError {
 	if rejection != nil {
 		return rejection
 	}
+	c.input = integersForText(c.input, c.tool.Parameters)
 	c.given = c.input
 	c.run.calls.resolved(c.entry, c.tool.ID())
 	c.subject = c.run.callSubject(c)
