@@ -77,12 +77,19 @@ var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 // unescapePointer reads one token of a JSON pointer.
 func unescapePointer(token string) string { return pointerEscapes.Replace(token) }
 
-// anchor returns the definition that has a name of its own.
+// anchor returns the definition or property, at any depth, that has a name of its own.
 func (d *Document) anchor(name string) *Node {
-	for _, keyword := range []string{"$defs", "definitions"} {
-		for _, m := range d.Root().Get(keyword).Fields() {
+	return anchorIn(d.Root(), name)
+}
+
+func anchorIn(n *Node, name string) *Node {
+	for _, keyword := range []string{"$defs", "definitions", "properties"} {
+		for _, m := range n.Get(keyword).Fields() {
 			if m.Value.Get("$anchor").Str() == name {
 				return m.Value
+			}
+			if found := anchorIn(m.Value, name); found != nil {
+				return found
 			}
 		}
 	}

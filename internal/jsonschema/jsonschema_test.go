@@ -60,9 +60,9 @@ func TestWords(t *testing.T) {
 }
 
 func TestTarget(t *testing.T) {
-	d := jsonschema.Parse(json.RawMessage(`{"$id":"https://example.org/s#","$defs":{"a/b":{"const":1},"c~d":{"const":2},"é":{"$anchor":"name","const":3}},"anyOf":[{"const":4}]}`))
+	d := jsonschema.Parse(json.RawMessage(`{"$id":"https://example.org/s#","$defs":{"a/b":{"const":1},"c~d":{"const":2},"é":{"$anchor":"name","const":3,"$defs":{"in":{"properties":{"p":{"$anchor":"deep","const":5}}}}}},"anyOf":[{"const":4}]}`))
 	for ref, want := range map[string]string{
-		"#/$defs/a~1b": "1", "#/$defs/c~0d": "2", "#/$defs/%C3%A9": "3", "#/$defs/é": "3", "#name": "3", "#/anyOf/0": "4", "https://example.org/s#/anyOf/0": "4",
+		"#/$defs/a~1b": "1", "#/$defs/c~0d": "2", "#/$defs/%C3%A9": "3", "#/$defs/é": "3", "#name": "3", "#deep": "5", "#/anyOf/0": "4", "https://example.org/s#/anyOf/0": "4",
 		"#/anyOf/1": "", "#/anyOf/x": "", "#/$defs/none": "", "#none": "", "other.json": "", "": "", "https://example.org/t#/anyOf/0": "",
 	} {
 		got := ""
