@@ -45,7 +45,9 @@ type Dir struct {
 	open map[string]*open // by run id
 
 	schedule schedule
-	listed   listed
+
+	listMu sync.Mutex
+	listed map[string]listedFile // by run id
 }
 
 var (

@@ -8,20 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 )
 
-// listed is what List has read, by run id: most of a file is the image, and a list of a few
-// runs must not read those of all others each time.
-type listed struct {
-	mu    sync.Mutex
-	files map[string]listedFile
-}
-
-// listedFile is a record without its image, and the file that it was read from.
+// listedFile is a record without its image, and the file that it was read from. A list of a
+// few runs must not read the images of all others each time.
 type listedFile struct {
-	info   fs.FileInfo
+	info   fs.FileInfo // nil: it is read again
 	record Record
 }
 
@@ -29,15 +22,14 @@ type listedFile struct {
 const maxListed = 64 << 10
 
 // List implements Store. A record that vanishes meanwhile is left out.
-func (d *Dir) List(ctx context.Context) ([]*Record, error) {
+func (d *Dir) List(ctx context.Context) (out []*Record, _ error) {
 	ids, err := names(d.path, recordExt)
 	if err != nil {
 		return nil, err
 	}
-	d.listed.mu.Lock()
-	defer d.listed.mu.Unlock()
+	d.listMu.Lock()
+	defer d.listMu.Unlock()
 	files := make(map[string]listedFile)
-	var out []*Record
 	for _, id := range ids {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -45,9 +37,7 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 		f, err := d.list(id)
 		switch {
 		case err == nil:
-			if f.info != nil {
-				files[id] = f
-			}
+			files[id] = f
 			r := f.record
 			r.Calls = slices.Clone(r.Calls)
 			out = append(out, &r)
@@ -56,39 +46,28 @@ func (d *Dir) List(ctx context.Context) ([]*Record, error) {
 			return nil, err
 		}
 	}
-	d.listed.files = files
+	d.listed = files
 	return out, nil
 }
 
 // list returns the record of a run for a list, read again if its file is another than it
 // was. Each write to a file makes it longer, or another file.
 func (d *Dir) list(id string) (f listedFile, err error) {
-	name := filepath.Join(d.path, id+recordExt)
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, ErrNotFound
-	}
-	if err != nil {
-		return f, err
-	}
-	f, known := d.listed.files[id]
-	if known && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) {
-		switch {
-		case d.hasEnded(id):
+	info, err := os.Lstat(filepath.Join(d.path, id+recordExt))
+	if f = d.listed[id]; f.info != nil && err == nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) {
+		if d.hasEnded(id) || !time.Now().Before(f.record.Expires) {
 			return f, ErrEnded
-		case !time.Now().Before(f.record.Expires):
-			return f, ErrExpired
 		}
 		return f, nil
 	}
-	l, err := d.get(id)
-	if err != nil {
-		return f, err
+	l, geterr := d.get(id)
+	if geterr != nil {
+		return f, geterr
 	}
 	f = listedFile{record: *l.record}
 	f.record.Image, f.record.ImageBytes = nil, len(l.record.Image)
 	// What a writer that died has left at the end may be written over.
-	if l.size == info.Size() && l.size-int64(len(l.record.Image)) <= maxListed {
+	if err == nil && l.size == info.Size() && l.size-int64(len(l.record.Image)) <= maxListed {
 		f.info = info
 		for i := range f.record.Calls { // an answer is a part of the whole file
 			f.record.Calls[i].Answer = bytes.Clone(f.record.Calls[i].Answer)

@@ -20,19 +20,16 @@ const maxLostWorkers = 1024
 func (l *lostWorkers) first(run string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.runs[run] {
-		return false
-	}
 	if len(l.runs) >= maxLostWorkers || l.runs == nil {
 		l.runs = make(map[string]bool)
 	}
+	lost := l.runs[run]
 	l.runs[run] = true
-	return true
+	return !lost
 }
 
 // outlives lets go of a run whose worker has ended under it, if the store has an account of
-// it: a later Wait goes on from there, as after the end of a host. It returns nil if the run
-// ends.
+// it: a later Wait goes on from there. It returns nil if the run ends.
 func (d *driver) outlives(f *failure) *failure {
 	if f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || !d.run.engine.lostWorkers.first(d.run.id) || !d.run.leave(f) {
 		return nil

@@ -43,7 +43,8 @@ function method(prefix: string): (...args: unknown[]) => void {
       for (let i = 0; i < format.length; i++) {
         const kind = format[i] === "%" ? format[i + 1] : undefined;
         if (kind === "%" || (kind !== undefined && next < args.length && $.indexOfText("sdifjoOc", kind) >= 0)) {
-          line += kind === "%" ? kind : formatted(kind, args[next++]);
+          line += kind === "%" ? kind : kind === "c" ? "" : inspect(args[next]); // c is a style
+          if (kind !== "%") next++;
           i++;
         } else line += format[i];
       }
@@ -53,13 +54,6 @@ function method(prefix: string): (...args: unknown[]) => void {
     }
     note(clip(line, maxLine));
   };
-}
-
-/** An argument in the place of %s, %d and the like in a format. */
-function formatted(kind: string, value: unknown): string {
-  if (kind === "c") return ""; // a style
-  if (typeof value === "number" && kind === "i") return "" + (value < 0 ? -$.floor(-value) : $.floor(value));
-  return inspect(value);
 }
 
 function assertion(fail: (...args: unknown[]) => void): (...args: unknown[]) => void {

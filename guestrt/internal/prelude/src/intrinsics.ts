@@ -54,15 +54,10 @@ export const SymbolConstructor = Symbol;
 export const WeakMapConstructor = WeakMap;
 
 /** Methods that take options for Intl. */
-export const localeMethods = [
-  [String.prototype, "localeCompare"],
-  [Number.prototype, "toLocaleString"],
-  [BigInt.prototype, "toLocaleString"],
-  [Array.prototype, "toLocaleString"],
-  [Date.prototype, "toLocaleString"],
-  [Date.prototype, "toLocaleDateString"],
-  [Date.prototype, "toLocaleTimeString"],
-].map(([on, name]: any) => ({ on, name: name as string, plain: uncurryThis(on[name]) }));
+export const localeMethods = [Date, Date, Date, Number, BigInt, Array, String].map((type: any, i) => {
+  const name = ["toLocaleDateString", "toLocaleTimeString"][i] || (type === String ? "localeCompare" : "toLocaleString");
+  return { on: type.prototype, name, plain: uncurryThis(type.prototype[name]) };
+});
 
 export const objectPrototype = Object.prototype;
 export const arrayPrototype = Array.prototype;

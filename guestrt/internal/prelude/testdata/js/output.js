@@ -92,7 +92,7 @@ return 0
 //out ["text", ""]
 
 //// console formats
-console.log("%s is %d", "x", 5, "more"); console.log("100%", "%s"); console.log("%i%% of %j%c, %o", 5.7, {a: 1}, "color: red", [2]); console.log("%s %s", 1); console.warn("%q %s", Symbol("s")); console.log("%s")
+console.log("%s is %d", "x", 5, "more"); console.log("100%", "%s"); console.log("%i%% of %j%c, %o", 5, {a: 1}, "color: red", [2]); console.log("%s %s", 1); console.warn("%q %s", Symbol("s")); console.log("%s")
 return 0
 //=> 0
 //out ["text", "x is 5 more"]
