@@ -41,6 +41,7 @@ func (v fixedViews) ResolveView(*view.Access) error          { return nil }
 func (v fixedViews) SessionView(codemode.Session) *view.View { return v.view }
 func (v fixedViews) IsDown(string) bool                      { return false }
 func (v fixedViews) MCPStatus() []mcp.Status                 { return nil }
+func (v fixedViews) ComingPlugins() []string                 { return nil }
 
 // newTestEngine is an engine without guests.
 func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approvals, tools ...catalog.Tool) *Engine {
