@@ -12,10 +12,10 @@ const ellipsis = "…"
 // Cut returns the longest prefix of s that has at most n bytes and does not end
 // inside a character.
 func Cut[S ~string](s S, n int) S {
+	n = max(n, 0)
 	if len(s) <= n {
 		return s
 	}
-	n = max(n, 0)
 	for i := n; i >= 0 && i > n-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
 			return s[:i]

@@ -44,6 +44,7 @@ func TestShorten(t *testing.T) {
 func FuzzShorten(f *testing.F) {
 	f.Add("日本語 text", 5)
 	f.Add("\x80\x80\x80\x80", 3)
+	f.Add("", -1)
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		cut := text.Cut(s, n)
 		if !strings.HasPrefix(s, cut) || len(cut) > max(n, 0) || utf8.ValidString(s) && !utf8.ValidString(cut) {
