@@ -22,7 +22,7 @@ func losesDigits(number []byte) bool {
 	return err == nil && strconv.FormatFloat(f, 'f', -1, 64) != string(number)
 }
 
-// hasManyDigits reports whether a text has a number that may lose digits. Most have none.
+// hasManyDigits reports whether a text has a number that may lose digits. Few have.
 func hasManyDigits(text []byte) bool {
 	run := 0
 	for _, c := range text {

@@ -318,7 +318,7 @@ func (v *vm) collect() (wire.Report, error) {
 }
 
 // starved reports whether a program waits for nothing that will come after memory has run
-// out: there was none for the job that would have settled what it waits for.
+// out: the job that would have settled what it waits for could not be made.
 func starved(r *wire.Report) bool {
 	return r.Status == wire.StatusIdle && ctl().heap.crossings > 0 && r.Pending == 0 && r.TimerMillis < 0
 }
