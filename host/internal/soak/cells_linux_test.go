@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -161,8 +162,9 @@ func (a *actor) want(in host.ExecInput, value string) string {
 	var r *host.Result
 	for range maxTries {
 		r = a.h.Exec(context.Background(), a.session, in)
-		for r.Status == host.StatusWaiting {
-			r = a.h.Wait(context.Background(), a.session, r.RunID)
+		for id := ""; r.Status == host.StatusWaiting || r.Reason == host.ReasonRunBusy; { // it outlives its worker once
+			id = cmp.Or(r.RunID, id)
+			r = a.h.Wait(context.Background(), a.session, id)
 		}
 		switch {
 		case r.Status == host.StatusCompleted && string(r.Value) == value:
