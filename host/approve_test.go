@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -264,35 +263,25 @@ return [(await tools.echo({n: 1})).n, code]`})
 	wantValue(t, <-done, `[7,"blocked"]`)
 }
 
-// TestAbortCancelsApprovals, of an active run, a suspended one and one that
-// expires.
+// TestAbortCancelsApprovals, of an active run and of a suspended one.
 func TestAbortCancelsApprovals(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		name string
-		end  func(t *testing.T, h *host.Host, run string)
-		ttl  time.Duration
-	}{
-		{"abort", func(t *testing.T, h *host.Host, run string) { h.Abort(t.Context(), me, run) }, 0},
-		{"expiry", func(*testing.T, *host.Host, string) {}, time.Second},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			desk := newDesk()
-			cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
-			store := &resolutions{resolved: make(chan policy.Resolution, 1)}
-			cfg.Settings.SnapshotTTL, cfg.Approvals.Store = tc.ttl, store
-			h := start(t, cfg)
-			run := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.echo()`}), host.ReasonApproval)
-			a := <-desk.asked
-			tc.end(t, h, run)
-			if r := <-store.resolved; r.State != policy.StateCancelled {
-				t.Errorf("resolved as %+v", r)
-			}
-			if _, err := h.Decide(t.Context(), a.ID, policy.AllowOnce, ""); !errors.Is(err, policy.ErrCancelled) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
+	t.Run("abort", func(t *testing.T) {
+		desk := newDesk()
+		cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))
+		store := &resolutions{resolved: make(chan policy.Resolution, 1)}
+		cfg.Approvals.Store = store
+		h := start(t, cfg)
+		run := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.echo()`}), host.ReasonApproval)
+		a := <-desk.asked
+		h.Abort(t.Context(), me, run)
+		if r := <-store.resolved; r.State != policy.StateCancelled {
+			t.Errorf("resolved as %+v", r)
+		}
+		if _, err := h.Decide(t.Context(), a.ID, policy.AllowOnce, ""); !errors.Is(err, policy.ErrCancelled) {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("context", func(t *testing.T) {
 		desk := newDesk()
 		h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))

@@ -129,8 +129,8 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 // When ctx ends, the run is suspended, as when the caller's time is over. What its program
 // has put out is then left to the next result, unless ctx ended by a deadline.
 // The store keeps the result of a run that has ended until Done: a later wait, of this
-// process or another, gets it again. It keeps it for Settings.SnapshotTTL at most, and
-// no more results than the store has room for: a directory has runstore.MaxEnded, of
+// process or another, gets it again. It keeps it for Settings.SnapshotTTL, or
+// until the run would have expired if that is later, and no more results than the store has room for: a directory has runstore.MaxEnded, of
 // runstore.MaxEndedBytes.
 func (h *Host) Deliver(ctx context.Context, s Session, runID string, wait time.Duration) *Delivery {
 	d := h.engine.Deliver(ctx, s, runID, wait)

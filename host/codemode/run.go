@@ -23,7 +23,8 @@ type RunInfo struct {
 	// Reason says why a suspended run waits.
 	Reason  Reason    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
-	// Expires is when a suspended run is forgotten unless someone waits for it.
+	// Expires is when a suspended run is forgotten unless someone waits for it, at the
+	// earliest: a question or a timer that comes up meanwhile prolongs it.
 	Expires time.Time `json:"expires,omitzero"`
 	// PendingToolCalls are the bridge calls whose answers the program needs.
 	PendingToolCalls []PendingCall `json:"pendingToolCalls"`

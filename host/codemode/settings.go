@@ -40,8 +40,9 @@ type Settings struct {
 	// Defaults to 100; 1 to 10,000. Whatever it is, a run asks at most 40 times in
 	// 10 s.
 	MaxApprovals int64
-	// SnapshotTTL is how long a suspended run is kept after its last use.
-	// Defaults to 15 minutes; 1 s to 24 h.
+	// SnapshotTTL is how long a suspended run is kept after its last use, and after the
+	// question to a person or the timer that it waits for. Defaults to 15 minutes; 1 s to
+	// 30 days.
 	SnapshotTTL time.Duration
 	// UndoTTL is how long it is kept how the calls of a run are undone, from the first
 	// of them on. Defaults to 7 days; 1 s to 30 days.

@@ -185,7 +185,7 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 4,000 more wait in a queue."),
 		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
 		config.Duration("undoTtlSeconds", &c.UndoTTL, time.Second, codemode.Ranges().UndoTTL.Min, codemode.Ranges().UndoTTL.Max, "How long it is kept how the calls of a run are undone, in seconds."),
-		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, in seconds."),
+		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, and after the question or the timer that it waits for, in seconds."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (where its tools cost more than `autoSharePercent` of its context window). `*` in a model id stands for any characters; "+
 			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]host.Activation{} }),
 		config.Int("autoSharePercent", &c.AutoShare, codemode.Ranges().AutoShare.Min, codemode.Ranges().AutoShare.Max, "What the tools of a model that is set to `auto` have to cost for code mode, in percent of its context window."),

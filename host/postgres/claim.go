@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -346,7 +347,7 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 		if c.newest.bytes+size > maxJournal {
 			return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
 		}
-		err = c.appendRows(ctx, generation, rows)
+		err = c.appendRows(ctx, generation, rows, c.d.keptUntil(calls))
 		if err == nil {
 			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
 			return nil
@@ -377,8 +378,9 @@ func (c *claim) takes(ctx context.Context, generation uint64, calls []runstore.C
 
 // appendRows appends all rows to the journal. It fails with uniqueViolation if the journal
 // has more of them than is known, and with errRowsLost if it does not have the newest. The
-// lock lets a claim that is being made wait, so that it sees these rows.
-func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journalRow) error {
+// run expires no earlier than keep, unless that is nil. The lock lets a claim that is being
+// made wait, so that it sees these rows.
+func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journalRow, keep *time.Time) error {
 	var headers, bodies, seals [][]byte
 	for _, row := range rows {
 		headers, bodies, seals = append(headers, row.header), append(bodies, row.body), append(seals, row.sealed)
@@ -393,9 +395,21 @@ func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journa
 			SELECT whole.id, $5 + row.n, row.header, row.body, row.seal
 			FROM whole, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS row (header, body, seal, n)
 			RETURNING n
+		), kept AS (
+			UPDATE quoin.runs r SET expires = $10 FROM whole WHERE r.id = whole.id AND r.expires < $10
 		)
 		SELECT count(*) - (SELECT count(*) FROM mine WHERE id NOT IN (SELECT id FROM whole)) FROM wrote`,
-		int64(generation), c.newest.rows, headers, bodies, seals, c.newest.seal)
+		int64(generation), c.newest.rows, headers, bodies, seals, c.newest.seal, keep)
+}
+
+// keptUntil is the time of the database before which a run with these calls does not expire.
+func (d *DB) keptUntil(calls []runstore.Call) *time.Time {
+	last := slices.MaxFunc(calls, func(a, b runstore.Call) int { return a.KeepUntil.Compare(b.KeepUntil) }).KeepUntil
+	if last.IsZero() {
+		return nil
+	}
+	last = d.clock.there(last)
+	return &last
 }
 
 // know makes sure that what is known of the record is how the database has it.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -82,7 +83,19 @@ func (c *databaseClock) here(t time.Time) time.Time {
 func (c *databaseClock) record(r *runstore.Record) *runstore.Record {
 	there := *r
 	there.Expires, there.TimerDue = c.there(r.Expires), c.there(r.TimerDue)
+	there.Calls = slices.Clone(r.Calls)
+	for i := range there.Calls {
+		there.Calls[i].KeepUntil = c.there(r.Calls[i].KeepUntil)
+	}
 	return &there
+}
+
+// recordHere gives a record of the database the times of this host.
+func (c *databaseClock) recordHere(r *runstore.Record) {
+	r.Expires, r.TimerDue = c.here(r.Expires), c.here(r.TimerDue)
+	for i := range r.Calls {
+		r.Calls[i].KeepUntil = c.here(r.Calls[i].KeepUntil)
+	}
 }
 
 // effectsThere is a journal of effects with the times of the database, for its rows.

@@ -153,6 +153,9 @@ func note(r *runstore.Record, row journalRow) error {
 	for i := range r.Calls {
 		if r.Calls[i].ID == c.ID {
 			r.Calls[i] = progress(c, r.Calls[i])
+			if c.KeepUntil.After(r.Expires) {
+				r.Expires = c.KeepUntil
+			}
 			return nil
 		}
 	}
@@ -169,7 +172,7 @@ func progress(c, was runstore.Call) runstore.Call {
 func (d *DB) journalRows(last []byte, calls []runstore.Call) (rows []journalRow, size int64, err error) {
 	for _, c := range calls {
 		body := []byte(c.Answer)
-		c.Answer = nil
+		c.Answer, c.KeepUntil = nil, d.clock.there(c.KeepUntil)
 		header, err := json.Marshal(progress(c, runstore.Call{}))
 		if err != nil {
 			return nil, 0, err

@@ -102,7 +102,7 @@ func (d *DB) Get(ctx context.Context, id string) (*runstore.Record, error) {
 		return nil, err
 	}
 	err = expired(r.Expires, s.now)
-	r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
+	d.clock.recordHere(r)
 	return r, err
 }
 
@@ -191,7 +191,7 @@ func (d *DB) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
 		r := l.record
 		r.ImageBytes = *image
 		err = expired(r.Expires, now)
-		r.Expires, r.TimerDue = d.clock.here(r.Expires), d.clock.here(r.TimerDue)
+		d.clock.recordHere(r)
 	}
 	switch {
 	case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat), errors.Is(err, runstore.ErrExpired):

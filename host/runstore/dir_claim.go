@@ -308,15 +308,19 @@ func (c *dirClaim) PutCalls(_ context.Context, generation uint64, calls []Call) 
 		if o.generation != generation {
 			return ErrNotFound
 		}
+		expires := o.expires
 		for _, call := range calls {
 			if !o.calls[call.ID] {
 				return noCall(c.id, call.ID)
 			}
+			if call.KeepUntil.After(expires) {
+				expires = call.KeepUntil
+			}
 		}
-		if err := o.extend(c.name, o.expires, frames...); err != nil {
+		if err := o.extend(c.name, expires, frames...); err != nil {
 			return err
 		}
-		o.epoch = c.epoch
+		o.epoch, o.expires = c.epoch, expires
 		return nil
 	})
 }

@@ -207,6 +207,9 @@ func (r *Record) note(now Call) bool {
 	for i := range r.Calls {
 		if r.Calls[i].ID == now.ID {
 			r.Calls[i] = now.progress(r.Calls[i])
+			if now.KeepUntil.After(r.Expires) {
+				r.Expires = now.KeepUntil
+			}
 			return true
 		}
 	}

@@ -52,10 +52,11 @@ type Call struct {
 	IdempotencyKey string          `json:"idempotencyKey,omitempty"`
 	Input          json.RawMessage `json:"input,omitempty"` // when asked: what the caller is to answer; with Approval: what was approved
 	Approval       string          `json:"approval,omitempty"`
-	Resume         json.RawMessage `json:"resume,omitempty"`  // with an Approval that asks questions: what the tool gets back with the answers
-	Rounds         int             `json:"rounds,omitempty"`  // how often the tool has returned with questions
-	Program        string          `json:"program,omitempty"` // with an Approval to start a saved program: the key of its text
-	Held           string          `json:"held,omitempty"`    // when in flight: the approval that its tool waits for meanwhile
+	Resume         json.RawMessage `json:"resume,omitempty"`   // with an Approval that asks questions: what the tool gets back with the answers
+	Rounds         int             `json:"rounds,omitempty"`   // how often the tool has returned with questions
+	Program        string          `json:"program,omitempty"`  // with an Approval to start a saved program: the key of its text
+	Held           string          `json:"held,omitempty"`     // when in flight: the approval that its tool waits for meanwhile
+	KeepUntil      time.Time       `json:"keepUntil,omitzero"` // with an Approval or Held: the run does not expire before
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`         // when settled
 	Answer         json.RawMessage `json:"answer,omitempty"`     // when settled: the value, or the error's data
@@ -179,10 +180,11 @@ type Claim interface {
 	// has a result, and after Delete.
 	Checkpoint(ctx context.Context, r *Record) error
 	// PutCalls notes what has become of calls of the run: each takes the place of the one
-	// with its id, whose method, target, path, arguments and key stay. It answers
-	// ErrNotFound for another generation, for a run that has a result, and after Delete. It
-	// answers ErrCallsLost, and takes nothing, once it has found that the store has lost
-	// calls that it had taken, as after a failover: put all of them again.
+	// with its id, whose method, target, path, arguments and key stay. The record expires no
+	// earlier than the KeepUntil of each. It answers ErrNotFound for another generation, for
+	// a run that has a result, and after Delete. It answers ErrCallsLost, and takes nothing,
+	// once it has found that the store has lost calls that it had taken, as after a
+	// failover: put all of them again.
 	PutCalls(ctx context.Context, generation uint64, calls []Call) error
 	// End puts the result of the run in the place of its record. A store bounds the results
 	// that it keeps; those that expire first make room, here or in Sweep.

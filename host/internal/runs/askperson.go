@@ -46,7 +46,7 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 		}
 	}()
 	err := r.put(a,
-		func() { r.calls.questionAsked(c.entry, a.ID, c.subject.Params, resume) },
+		func(keep time.Time) { r.calls.questionAsked(c.entry, a.ID, c.subject.Params, resume, keep) },
 		func() { r.calls.notAsked(c.entry, true) })
 	if err == nil {
 		c.question = a
@@ -55,8 +55,10 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 }
 
 // put adds an approval to the store once the table of calls and the journal have it: a
-// question that belongs to no call would stay. Forget undoes note.
-func (r *run) put(a *policy.Approval, note, forget func()) error {
+// question that belongs to no call would stay. Note learns until when the run is kept at
+// least, so that a person who decides in time finds it, and then its caller. Forget undoes
+// note.
+func (r *run) put(a *policy.Approval, note func(keep time.Time), forget func()) error {
 	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
 		return err
 	}
@@ -64,7 +66,8 @@ func (r *run) put(a *policy.Approval, note, forget func()) error {
 	if err := r.claimToAsk(); err != nil {
 		return err
 	}
-	note()
+	note(a.Expires.Add(r.settings.SnapshotTTL))
+	r.prolong()
 	if err := r.record.journal(r.background()); err != nil {
 		return err
 	}

@@ -53,11 +53,11 @@ func (t *callTable) mayAsk(now time.Time, limit int64) error {
 
 // questionAsked notes that a person is asked about a call, or that its tool asks one. It
 // counts from now on, so that a record has the call and the count, or neither.
-func (t *callTable) questionAsked(c *entry, approval string, input, resume []byte) {
+func (t *callTable) questionAsked(c *entry, approval string, input, resume []byte, keep time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals++
-	c.Resume = resume
+	c.Resume, c.KeepUntil = resume, keep
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
@@ -70,12 +70,30 @@ func (t *callTable) judged(c *entry, program string) {
 
 // setHeld notes which approval the tool of a call in flight waits for, "" for no more, and
 // how many more questions count.
-func (t *callTable) setHeld(c *entry, approval string, more int) {
+func (t *callTable) setHeld(c *entry, approval string, more int, keep time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals += more
-	c.Held = approval
+	c.Held, c.KeepUntil = approval, keep
 	t.touch(c)
+}
+
+// keepUntil is the time before which the run does not expire, because of what people are
+// asked about its calls.
+func (t *callTable) keepUntil() (keep time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.pending {
+		keep = later(keep, c.KeepUntil)
+	}
+	return keep
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // unholdAll forgets what tools of an earlier host waited for, and returns those calls as
@@ -109,6 +127,7 @@ func awaitedApproval(c *runstore.Call) string {
 func (t *callTable) approved(c *entry, approval string, input []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	c.KeepUntil = time.Time{}
 	t.setApproval(c, runstore.CallInFlight, approval, input)
 }
 
@@ -120,7 +139,7 @@ func (t *callTable) notAsked(c *entry, counted bool) {
 	if counted {
 		t.counters.Approvals--
 	}
-	c.Resume = nil
+	c.Resume, c.KeepUntil = nil, time.Time{}
 	t.setApproval(c, runstore.CallInFlight, "", nil)
 }
 

@@ -259,7 +259,7 @@ func (t *callTable) setAnswer(c *entry, tool *catalog.Tool, value json.RawMessag
 		value, err = nil, answerTooMuch(c, tool, d)
 	}
 	c.charged += int64(len(value))
-	c.State = runstore.CallSettled
+	c.State, c.KeepUntil = runstore.CallSettled, time.Time{}
 	c.OK, c.Answer = err == nil, value
 	if err != nil {
 		b, merr := json.Marshal(err.CallError)

@@ -170,13 +170,15 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 		return none, d
 	}
 	defer r.engine.meters.approvals.Give(owner, 1)
-	err = r.put(a, func() { r.calls.setHeld(c.entry, a.ID, 1) }, func() { r.calls.setHeld(c.entry, "", -1) })
+	err = r.put(a,
+		func(keep time.Time) { r.calls.setHeld(c.entry, a.ID, 1, keep) },
+		func() { r.calls.setHeld(c.entry, "", -1, time.Time{}) })
 	if err != nil {
 		return none, err
 	}
 	runObserver{r}.observeQuestion(c.entry, a)
 	decided, err := r.awaitDecision(ctx, a.ID)
-	r.calls.setHeld(c.entry, "", 0)
+	r.calls.setHeld(c.entry, "", 0, time.Time{})
 	if err != nil {
 		r.engine.cancelApproval(r.background(), a.ID)
 		return none, err

@@ -186,6 +186,9 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 		r.Answered = append([]uint64(nil), rec.calls.answered...)
 		r.Dispatched, r.Counters = rec.calls.dispatched > 0, rec.calls.counters
 		complete(r)
+		for _, c := range r.Calls {
+			r.Expires = later(r.Expires, c.KeepUntil)
+		}
 	})
 	return r, started
 }

@@ -271,7 +271,7 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 	w := newRecordWorld(t)
 	c := w.request(1)[0]
 	input := []byte(`{"text":"a somewhat long input"}`)
-	w.calls.questionAsked(c, "approval", input, nil)
+	w.calls.questionAsked(c, "approval", input, nil, time.Time{})
 	if _, d := w.calls.askClient(c, input, time.Now()); d != nil {
 		t.Fatal(d)
 	}

@@ -109,7 +109,7 @@ func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim run
 	result, err := f.Result().MarshalJSON()
 	if err == nil {
 		err = e.countFenced(claim.End(ctx, &runstore.Ended{
-			ID: rec.ID, Session: rec.Session, Expires: time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL), Result: result,
+			ID: rec.ID, Session: rec.Session, Expires: later(rec.Expires, time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
 		}))
 	}
 	if err != nil {

@@ -375,7 +375,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 	b, err := res.MarshalJSON()
 	if err == nil {
 		claim, err = r.record.end(r.background(), &runstore.Ended{
-			ID: r.id, Session: r.session, Expires: time.Now().Add(r.settings.SnapshotTTL), Result: b,
+			ID: r.id, Session: r.session, Expires: r.driver.resultExpires(), Result: b,
 		})
 	}
 	if errors.Is(err, runstore.ErrFenced) {

@@ -138,6 +138,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 	if r.ctx.Err() != nil || !r.move(stateParked) {
 		return false
 	}
+	expires = later(expires, r.calls.keepUntil())
 	r.expires, r.imageBytes = expires, imageBytes
 	if left := time.Until(expires); r.expiry == nil {
 		r.expiry = time.AfterFunc(left, r.expire)
@@ -148,6 +149,16 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 		r.record.dropClaim()
 	}
 	return true
+}
+
+// prolong keeps the run, if it is parked, for as long as people are asked about its calls.
+func (r *run) prolong() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if keep := r.calls.keepUntil(); r.now() == stateParked && keep.After(r.expires) {
+		r.expires = keep
+		r.expiry.Reset(time.Until(keep))
+	}
 }
 
 // notStored is the failure of a run that the store did not take.

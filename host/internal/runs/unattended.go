@@ -12,13 +12,33 @@ import (
 // Wait where there is no one to take a result: output is kept, the caller has still to hear of
 // what it is to answer, and the time for which the run is kept does not start again.
 
-// expiresAfter is when a run expires that is suspended at a time, or goes on until then. Only
-// callers prolong the life of a run.
+// expiresAfter is when a run expires that is suspended at a time, or goes on until then,
+// unless its calls ask people: see callTable.keepUntil. Callers prolong the life of a run, and
+// its timers do; without a caller they do so for as long as a run is kept at most, so that no
+// timer that is set again and again keeps one for ever.
 func (d *driver) expiresAfter(at time.Time) time.Time {
-	if d.unattended {
+	ttl := d.run.settings.SnapshotTTL
+	if !d.unattended {
+		return later(at, d.timerDue).Add(ttl)
+	}
+	if d.timerDue.IsZero() {
 		return d.keptUntil
 	}
-	return at.Add(d.run.settings.SnapshotTTL)
+	longest := d.run.created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
+	if due := d.timerDue.Add(ttl); due.Before(longest) {
+		return later(d.keptUntil, due)
+	}
+	return later(d.keptUntil, longest)
+}
+
+// resultExpires is when the result of a run that has ended now is forgotten. Who was told
+// until when the run is kept finds its result until then, too.
+func (d *driver) resultExpires() time.Time {
+	at := time.Now().Add(d.run.settings.SnapshotTTL)
+	if d.unattended {
+		at = later(at, d.keptUntil)
+	}
+	return at
 }
 
 // carry keeps what the run has put out for the next driver of this process, if there is no one

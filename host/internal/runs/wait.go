@@ -293,7 +293,7 @@ func (e *Engine) explainMissing(f *failure, s codemode.Session, id string) *fail
 	if f.Dispatched {
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
-	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
+	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
 }
 
 // refreshView resolves the view of a run that resumes.

@@ -101,6 +101,37 @@ func testExpiry(t *testing.T, d Driver) {
 	is(t, s, "fresh", fresh(1))
 }
 
+// testKeepUntil: a run whose call waits for a person is kept as long as the call says, also
+// once the person has decided.
+func testKeepUntil(t *testing.T, d Driver) {
+	ctx := context.Background()
+	hosts := d.Open(t, 2)
+	r := Record("asks", 1)
+	r.Expires = time.Now().Add(-time.Second)
+	c := create(t, hosts[0], r)
+	keep := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	call := r.Calls[0]
+	call.State, call.Approval, call.KeepUntil = runstore.CallApproval, "approval", keep
+	must(t, c.PutCalls(ctx, 1, []runstore.Call{call}))
+	call.State, call.KeepUntil = runstore.CallInFlight, time.Time{}
+	must(t, c.PutCalls(ctx, 1, []runstore.Call{call}))
+	c.Release()
+	for i, s := range hosts {
+		if got, err := s.Get(ctx, "asks"); err != nil || got.Expires.Sub(keep).Abs() > time.Second {
+			t.Errorf("host %d: Get = %+v, %v; want it to expire at %v", i, got, err, keep)
+		}
+		if list, err := s.List(ctx); err != nil || len(list) != 1 {
+			t.Errorf("host %d: List = %v, %v; want the run", i, list, err)
+		}
+		if left, err := s.Sweep(ctx, time.Now()); err != nil || left != 1 {
+			t.Errorf("host %d: Sweep = %d, %v; want the run left", i, left, err)
+		}
+	}
+	is(t, hosts[1], "asks", fresh(1))
+	_, err := hosts[0].Create(ctx, Record("more", 1), 1)
+	want(t, "one more run of one", err, runstore.ErrFull)
+}
+
 func testSweepLeavesClaimedRuns(t *testing.T, d Driver) {
 	ctx := context.Background()
 	hosts := d.Open(t, 2)

@@ -50,6 +50,7 @@ func Run(t *testing.T, d Driver) {
 		{"Records", testRecords},
 		{"UnknownIDs", testUnknownIDs},
 		{"Expiry", testExpiry},
+		{"KeepUntil", testKeepUntil},
 		{"SweepLeavesClaimedRuns", testSweepLeavesClaimedRuns},
 		{"Maximum", testMaximum},
 		{"Journal", testJournal},
