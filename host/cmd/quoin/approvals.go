@@ -186,13 +186,18 @@ func newApprovalsList() *cobra.Command {
 	return cmd
 }
 
+const allowHelp = `Let a call happen. On a terminal, go on with a run of exec that waits for it, and print
+its result as quoin wait does; --go-on=false leaves the run, and --go-on goes on with it
+anywhere. The run of a model's session is left to that session.`
+
 func newDecision(verb string, d policy.Decision) *cobra.Command {
 	var a approver
-	var always bool
+	var always, goOn bool
 	var input string
 	cmd := &cobra.Command{
 		Use:     verb + " ID",
 		Short:   map[string]string{"allow": "Let a call happen", "deny": "Keep a call from happening"}[verb],
+		Long:    map[string]string{"allow": allowHelp}[verb],
 		Example: fmt.Sprintf("  quoin approvals %s apr_0123456789abcdef0123456789abcdef --state ./state", verb),
 		Args:    cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -202,47 +207,108 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 			if always {
 				d = policy.AllowAlways
 			}
-			s, done, err := a.decisions(cmd)
-			if err != nil {
+			words, err := a.decideOn(cmd, args[0], d, input, func(got *policy.Approval) bool {
+				if cmd.Flags().Changed("go-on") {
+					return goOn
+				}
+				own := got.Session.SessionID == defaultSession || a.session != "" // else its caller comes back for it
+				return d != policy.Deny && own && output.IsTerminal(cmd.OutOrStdout())
+			})
+			if err != nil || words == nil {
 				return err
 			}
-			defer done()
-			got, err := a.decide(cmd.Context(), s, args[0], d, input)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return output.PrintJSON(cmd.OutOrStdout(), got)
-			}
-			return a.printDecision(cmd, got)
+			return goOnWith(cmd, words)
 		},
 	}
 	a.bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFirst(a.pending)
 	if d != policy.Deny {
+		cmd.Flags().BoolVar(&goOn, "go-on", false, "go on with the run and print its result; --go-on=false leaves it (default: on a terminal, with a run of exec)")
 		cmd.Flags().StringVar(&input, "input", "", "make the call with this JSON, or @FILE, and nothing else; quoin approvals show has its schema")
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for what quoin approvals show says that it covers")
 	}
 	return cmd
 }
 
+// decideOn decides, and says what was decided. It returns what a wait is given that goes on
+// with the run, if there is something to go on with and the caller wants to.
+func (a *approver) decideOn(cmd *cobra.Command, id string, d policy.Decision, input string, goOn func(*policy.Approval) bool) (words []string, _ error) {
+	s, done, err := a.decisions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	got, err := a.decide(cmd.Context(), s, id, d, input)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.json:
+		return nil, output.PrintJSON(cmd.OutOrStdout(), got)
+	case !goOn(got) || a.isHeld(cmd.Context(), got.RunID):
+		return nil, a.printDecision(cmd, got)
+	}
+	if words = a.waitWords(cmd.Context(), got); words == nil {
+		return nil, a.printDecision(cmd, got)
+	}
+	_, err = io.WriteString(cmd.ErrOrStderr(), decisionText(got))
+	return words, err
+}
+
+// goOnWith goes on with a run as quoin wait does.
+func goOnWith(cmd *cobra.Command, words []string) error {
+	wait := newWait()
+	wait.SilenceErrors, wait.SilenceUsage = true, true
+	wait.SetIn(cmd.InOrStdin())
+	wait.SetOut(cmd.OutOrStdout())
+	wait.SetErr(cmd.ErrOrStderr())
+	wait.SetArgs(words)
+	return wait.ExecuteContext(cmd.Context())
+}
+
+// isHeld reports whether a process of this state directory has the run, and goes on with it.
+func (a *approver) isHeld(ctx context.Context, runID string) bool {
+	if a.runs == nil { // they are those of a server
+		return false
+	}
+	claim, err := a.runs.Claim(ctx, runID)
+	if err == nil {
+		claim.Release()
+	}
+	return errors.Is(err, runstore.ErrClaimed)
+}
+
+// waitWords are what a wait is given that goes on with the run of an approval; nil if the
+// run is not suspended.
+func (a *approver) waitWords(ctx context.Context, got *policy.Approval) []string {
+	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, TurnID: got.Session.TurnID}
+	if far := a.remote.flags(); far != nil {
+		return waitWords(got.RunID, s, far)
+	}
+	if rec, err := a.runs.Get(ctx, got.RunID); err == nil {
+		return waitWords(got.RunID, s, rec.Origin)
+	}
+	return nil
+}
+
 // printDecision says what was decided, and how to go on.
 func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error {
 	next := "the cell has not been suspended: it goes on by itself"
-	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, TurnID: got.Session.TurnID}
-	if far := a.remote.flags(); far != nil {
-		next = "go on with: " + waitLine(got.RunID, s, far)
-	} else if rec, err := a.runs.Get(cmd.Context(), got.RunID); err == nil {
-		next = "go on with: " + waitLine(got.RunID, s, rec.Origin)
+	if words := a.waitWords(cmd.Context(), got); words != nil {
+		next = "go on with: " + shellLine(append([]string{program(), "wait"}, words...))
+	}
+	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s%s\n", decisionText(got), next)
+	return err
+}
+
+func decisionText(got *policy.Approval) string {
+	text := fmt.Sprintf("%s: %s\n", terminal.Short(got.Title), cmp.Or(string(got.Decision), string(got.State)))
+	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
+		text += fmt.Sprintf("from now on there are no questions about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n", terminal.Line(got.AlwaysCovers))
 	}
 	if len(got.EditedInput) > 0 {
-		next = "the call is made with " + terminal.Line(string(got.EditedInput)) + "\n" + next
+		text += "the call is made with " + terminal.Line(string(got.EditedInput)) + "\n"
 	}
-	if got.Decision == policy.AllowAlways && got.AlwaysCovers != "" {
-		next = fmt.Sprintf("from now on there are no questions about %s\nquoin approvals list --remembered shows it, quoin approvals revoke takes it back\n%s", terminal.Line(got.AlwaysCovers), next)
-	}
-	_, err := terminal.Fprintf(cmd.OutOrStdout(), "%s: %s\n%s\n", terminal.Short(got.Title), cmp.Or(string(got.Decision), string(got.State)), next)
-	return err
+	return terminal.Text(text)
 }
 
 // decide enters the decision, with the input that takes the place of the call's own, if

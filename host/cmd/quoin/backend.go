@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/modeltools"
@@ -55,6 +56,7 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 type delivering struct {
 	inProcess
 	result *host.Delivery
+	calls  *output.Calls // on the screen; nil for none
 }
 
 func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {

@@ -28,6 +28,7 @@ func newExec() *cobra.Command {
 		Long: `Run a JavaScript or TypeScript program and print one JSON Result. On a terminal, print
 its output and its value, and to standard error the calls it makes while it runs and
 what it took; --json prints the whole Result there, too, and -q the value alone.
+What a call waits for is asked there, too: allow it, deny it, edit it, or leave it.
 
 The program is the body of an async function: await and return work at its top
 level. It is read from FILE, from standard input with -, or given with -e.

@@ -72,14 +72,14 @@ func (o *options) bindCaller(cmd *cobra.Command) {
 
 // runCell runs one cell on the server, or on a host made for it, and prints the
 // result.
-func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend, host.Session) (*host.Result, error)) error {
+func (o *options) runCell(cmd *cobra.Command, cell cellOf) error {
 	c, err := o.remote.client(cmd)
 	if err != nil {
 		return o.printNotStarted(cmd, err)
 	}
 	if c != nil {
 		defer c.Close()
-		res, err := cell(cmd.Context(), c, o.caller())
+		res, err := o.converse(cmd, c, cell)
 		if err != nil {
 			res = failedServer(err)
 		}
@@ -91,13 +91,12 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 	if err != nil {
 		return o.printNotStarted(cmd, err)
 	}
-	done := func() {}
-	if o.show.ForPeople(cmd) {
-		done = output.FollowCalls(h, cmd.ErrOrStderr())
-	}
 	own := &delivering{inProcess: inProcess{h}}
-	res, err := cell(cmd.Context(), own, o.caller())
-	done()
+	if o.show.ForPeople(cmd) {
+		own.calls = output.FollowCalls(h, cmd.ErrOrStderr())
+	}
+	res, err := o.converse(cmd, own, cell)
+	own.calls.End()
 	if err != nil {
 		return errors.Join(err, h.Close(), rec.close())
 	}
@@ -111,6 +110,41 @@ func (o *options) runCell(cmd *cobra.Command, cell func(context.Context, backend
 		terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 	}
 	return outcome
+}
+
+// cellOf runs a program, or goes on with one.
+type cellOf func(context.Context, backend, host.Session) (*host.Result, error)
+
+// converse runs a cell to its result. A person at the terminal is asked what its run waits
+// for, and the run goes on.
+func (o *options) converse(cmd *cobra.Command, b interface {
+	backend
+	decisions
+}, cell cellOf) (*host.Result, error) {
+	ctx, ask := cmd.Context(), o.asker(cmd, b)
+	if ask != nil {
+		ctx = host.WithAskingCaller(ctx)
+		if own, ok := b.(*delivering); ok {
+			ask.calls = own.calls
+		}
+	}
+	for {
+		res, err := cell(ctx, b, o.caller())
+		if err != nil || ask == nil || res.Status != host.StatusWaiting || res.Reason != host.ReasonApproval {
+			return res, err
+		}
+		ask.calls.Show(false)
+		if err := output.PrintOutput(cmd.OutOrStdout(), res); err != nil {
+			return nil, err
+		}
+		if res.Output = nil; !ask.askAll(res.RunID) {
+			return res, nil
+		}
+		ask.calls.Show(true)
+		cell = func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
+			return b.WaitFor(ctx, s, res.RunID, 0)
+		}
+	}
 }
 
 // printNotStarted prints the result of a cell that could not start, unless it is the

@@ -29,6 +29,33 @@ func onTerminal(t *testing.T, env []string, args ...string) (string, int) {
 // terminal matches seen; nil for never.
 func interruptedOnTerminal(t *testing.T, seen *regexp.Regexp, env []string, args ...string) (string, int) {
 	t.Helper()
+	var keys []typed
+	if seen != nil {
+		keys = append(keys, typed{seen, "\x03"})
+	}
+	return typedOnTerminal(t, terminalDir(t), keys, env, args...)
+}
+
+// typed is what a person types once what has come onto the terminal since the last time
+// matches seen.
+type typed struct {
+	seen *regexp.Regexp
+	text string
+}
+
+// terminalDir is a directory in which a command on a terminal has everything of its own.
+func terminalDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := hosttest.Install(filepath.Join(dir, "data", "quoin", "plugins"), "issues"); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// typedOnTerminal is onTerminal in a directory, with a person who types.
+func typedOnTerminal(t *testing.T, dir string, keys []typed, env []string, args ...string) (string, int) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -37,13 +64,9 @@ func interruptedOnTerminal(t *testing.T, seen *regexp.Regexp, env []string, args
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := hosttest.Install(filepath.Join(dir, "data", "quoin", "plugins"), "issues"); err != nil {
-		t.Fatal(err)
-	}
 	cmd := &osexec.Cmd{Path: self, Args: append([]string{"quoin"}, args...), Dir: dir}
 	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=")
+		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=", "VISUAL=", "EDITOR=")
 	cmd.Env = append(cmd.Env, env...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
 	if err != nil {
@@ -51,15 +74,17 @@ func interruptedOnTerminal(t *testing.T, seen *regexp.Regexp, env []string, args
 	}
 	defer terminal.Close()
 	var out []byte
+	since := 0
 	for part := make([]byte, 4096); err == nil; {
 		var n int
 		n, err = terminal.Read(part)
 		out = append(out, part[:n]...)
-		if seen != nil && seen.Match(out) {
-			seen = nil
-			if _, err := terminal.WriteString("\x03"); err != nil {
+		if len(keys) > 0 && keys[0].seen.Match(out[since:]) {
+			since = len(out)
+			if _, err := terminal.WriteString(keys[0].text); err != nil {
 				t.Fatal(err)
 			}
+			keys = keys[1:]
 		}
 	}
 	if err != io.EOF && !errors.Is(err, syscall.EIO) { // Linux says so at the end

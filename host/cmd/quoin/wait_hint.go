@@ -39,7 +39,7 @@ func (o *options) origin(f *configfile.File, plugins, state string) ([]string, e
 	}
 	for _, known := range []struct{ name, path string }{{"--config", config}, {"--plugins", plugins}, {"--state", state}} {
 		if known.path == "" {
-			if known.name == "--config" { // there may be one of the user's own by then
+			if known.name != "--state" { // there may be one of the user's own by then
 				flags = append(flags, known.name, paths.None)
 			}
 			continue
@@ -90,7 +90,12 @@ func (r *remote) flags() []string {
 // waitLine is the command that goes on with a run of a session. where are the flags
 // that say on which host.
 func waitLine(runID string, s host.Session, where []string) string {
-	words := append([]string{program(), "wait", runID}, where...)
+	return shellLine(append([]string{program(), "wait"}, waitWords(runID, s, where)...))
+}
+
+// waitWords are what that command is given.
+func waitWords(runID string, s host.Session, where []string) []string {
+	words := append([]string{runID}, where...)
 	if s.SessionID != defaultSession {
 		words = append(words, "--session", s.SessionID)
 	}
@@ -99,7 +104,7 @@ func waitLine(runID string, s host.Session, where []string) string {
 			words = append(words, f.name, f.value)
 		}
 	}
-	return shellLine(words)
+	return words
 }
 
 // shellLine is the command of these words.

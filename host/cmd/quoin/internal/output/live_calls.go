@@ -26,54 +26,81 @@ type liveCall struct {
 	start, end      time.Time
 }
 
-// liveCalls shows the calls of a run while it runs, one line each. It rewrites the
-// lines in place and erases them at the end.
-type liveCalls struct {
+// Calls shows the calls of a run while it runs, one line each. It rewrites the
+// lines in place and erases them at the end. Methods of a nil Calls do nothing.
+type Calls struct {
 	w       io.Writer
 	columns func() int
-	calls   []*liveCall
-	drawn   int // lines on the screen
+	end     context.CancelFunc
+	ended   chan struct{}
+	show    chan bool
+
+	calls  []*liveCall
+	drawn  int // lines on the screen
+	hidden bool
 }
 
-// FollowCalls shows the calls of a host's runs on a terminal. Call done before
-// you write anything else: it erases them.
-func FollowCalls(h *host.Host, w io.Writer) (done func()) {
+// FollowCalls shows the calls of a host's runs on a terminal. Before you write anything
+// else call End, which erases them for good, or Show.
+func FollowCalls(h *host.Host, w io.Writer) *Calls {
 	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
-		return func() {}
+		return nil
 	}
+	l := &Calls{w: w, columns: Width(w), ended: make(chan struct{}), show: make(chan bool)}
 	ctx, cancel := context.WithCancel(context.Background())
-	events := h.Subscribe(ctx)
-	l := &liveCalls{w: w, columns: Width(w)}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(liveEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case e, ok := <-events:
-				if !ok {
-					l.erase()
-					return
-				}
-				if l.note(e) {
-					l.draw(time.Now())
-				}
-			case now := <-tick.C:
-				if l.running() {
-					l.draw(now)
-				}
+	l.end = cancel
+	go l.follow(h.Subscribe(ctx))
+	return l
+}
+
+func (l *Calls) follow(events <-chan trajectory.Event) {
+	defer close(l.ended)
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case e, ok := <-events:
+			if !ok {
+				l.erase()
+				return
 			}
+			if l.note(e) && !l.hidden {
+				l.draw(time.Now())
+			}
+		case now := <-tick.C:
+			if l.running() && !l.hidden {
+				l.draw(now)
+			}
+		case on := <-l.show:
+			l.hidden = !on
+			l.erase()
 		}
-	}()
-	return func() {
-		cancel()
-		<-ended
+	}
+}
+
+// End erases the calls for good.
+func (l *Calls) End() {
+	if l != nil {
+		l.end()
+		<-l.ended
+	}
+}
+
+// Show shows the calls, or erases them for now.
+func (l *Calls) Show(on bool) {
+	if l == nil {
+		return
+	}
+	for range 2 { // once the second is taken, the first is done
+		select {
+		case l.show <- on:
+		case <-l.ended:
+		}
 	}
 }
 
 // note records an event. It reports whether the screen has to change.
-func (l *liveCalls) note(e trajectory.Event) bool {
+func (l *Calls) note(e trajectory.Event) bool {
 	i := slices.IndexFunc(l.calls, func(c *liveCall) bool { return c.id == e.CallID })
 	switch {
 	case e.Kind == trajectory.CallStarted && i < 0:
@@ -96,12 +123,12 @@ func (l *liveCalls) note(e trajectory.Event) bool {
 }
 
 // running reports whether a call has not ended.
-func (l *liveCalls) running() bool {
+func (l *Calls) running() bool {
 	return slices.ContainsFunc(l.calls, func(c *liveCall) bool { return c.end.IsZero() })
 }
 
 // draw writes the newest calls over the lines on the screen.
-func (l *liveCalls) draw(now time.Time) {
+func (l *Calls) draw(now time.Time) {
 	var b strings.Builder
 	b.WriteString(l.up())
 	shown := l.calls
@@ -125,7 +152,7 @@ func (l *liveCalls) draw(now time.Time) {
 }
 
 // line adds a line that does not wrap.
-func (l *liveCalls) line(b *strings.Builder, text string) {
+func (l *Calls) line(b *strings.Builder, text string) {
 	if r := []rune(text); l.columns != nil && l.columns() > 1 && len(r) >= l.columns() {
 		text = string(r[:l.columns()-2]) + "…"
 	}
@@ -134,13 +161,13 @@ func (l *liveCalls) line(b *strings.Builder, text string) {
 }
 
 // erase removes the lines from the screen.
-func (l *liveCalls) erase() {
+func (l *Calls) erase() {
 	_, _ = io.WriteString(l.w, l.up())
 	l.drawn = 0
 }
 
 // up returns the escapes that move to the first line and clear the rest of the screen.
-func (l *liveCalls) up() string {
+func (l *Calls) up() string {
 	if l.drawn == 0 {
 		return ""
 	}

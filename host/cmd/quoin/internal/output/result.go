@@ -91,6 +91,24 @@ func printValue(stdout, stderr io.Writer, res *host.Result) error {
 // printForPeople prints what the program has emitted, then its value, and to stderr
 // how it ended and a dim line of what it took.
 func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
+	err := PrintOutput(stdout, res)
+	if err == nil && res.Status == host.StatusCompleted && string(res.Value) != "null" {
+		_, err = io.WriteString(stdout, jsonLines(res.Value))
+	}
+	if err != nil {
+		return err
+	}
+	if res.Status != host.StatusCompleted {
+		if _, err := terminal.Fprintln(stderr, outcome(res)); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(stderr, dim(stderr, summary(res)))
+	return err
+}
+
+// PrintOutput prints what a program has emitted, for people.
+func PrintOutput(w io.Writer, res *host.Result) error {
 	var b strings.Builder
 	for _, o := range res.Output {
 		var text string
@@ -100,18 +118,7 @@ func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
 		}
 		b.WriteString(strings.TrimSuffix(terminal.Text(text), "\n") + "\n")
 	}
-	if res.Status == host.StatusCompleted && string(res.Value) != "null" {
-		b.WriteString(jsonLines(res.Value))
-	}
-	if _, err := io.WriteString(stdout, b.String()); err != nil {
-		return err
-	}
-	if res.Status != host.StatusCompleted {
-		if _, err := terminal.Fprintln(stderr, outcome(res)); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintln(stderr, dim(stderr, summary(res)))
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
