@@ -24,7 +24,7 @@ import (
 type asker struct {
 	in    *bufio.Reader
 	cmd   *cobra.Command
-	calls *output.Calls // on the screen; nil for none
+	calls *output.Calls // on the screen; nil if they are not shown
 	decisions
 }
 

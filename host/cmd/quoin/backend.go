@@ -56,7 +56,7 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 type delivering struct {
 	inProcess
 	result *host.Delivery
-	calls  *output.Calls // on the screen; nil for none
+	calls  *output.Calls // on the screen; nil if they are not shown
 }
 
 func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
