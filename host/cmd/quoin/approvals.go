@@ -231,7 +231,7 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 }
 
 // decideOn decides, and says what was decided. It returns what a wait is given that goes on
-// with the run, if there is something to go on with and the caller wants to.
+// with the run, if that is suspended and the caller wants to.
 func (a *approver) decideOn(cmd *cobra.Command, id string, d policy.Decision, input string, goOn func(*policy.Approval) bool) (words []string, _ error) {
 	s, done, err := a.decisions(cmd)
 	if err != nil {
@@ -244,10 +244,8 @@ func (a *approver) decideOn(cmd *cobra.Command, id string, d policy.Decision, in
 		return nil, err
 	case a.json:
 		return nil, output.PrintJSON(cmd.OutOrStdout(), got)
-	case !goOn(got) || a.isHeld(cmd.Context(), got.RunID):
-		return nil, a.printDecision(cmd, got)
 	}
-	if words = a.waitWords(cmd.Context(), got); words == nil {
+	if words = a.waitWords(cmd.Context(), got); words == nil || !goOn(got) || a.isHeld(cmd.Context(), got.RunID) {
 		return nil, a.printDecision(cmd, got)
 	}
 	_, err = io.WriteString(cmd.ErrOrStderr(), decisionText(got))
@@ -280,14 +278,15 @@ func (a *approver) isHeld(ctx context.Context, runID string) bool {
 // waitWords are what a wait is given that goes on with the run of an approval; nil if the
 // run is not suspended.
 func (a *approver) waitWords(ctx context.Context, got *policy.Approval) []string {
-	s := host.Session{AgentID: got.Session.AgentID, SessionKey: got.Session.SessionKey, SessionID: got.Session.SessionID, TurnID: got.Session.TurnID}
-	if far := a.remote.flags(); far != nil {
-		return waitWords(got.RunID, s, far)
+	where := a.remote.flags()
+	if where == nil {
+		rec, err := a.runs.Get(ctx, got.RunID)
+		if err != nil {
+			return nil
+		}
+		where = rec.Origin
 	}
-	if rec, err := a.runs.Get(ctx, got.RunID); err == nil {
-		return waitWords(got.RunID, s, rec.Origin)
-	}
-	return nil
+	return waitWords(got.RunID, got.Session, where)
 }
 
 // printDecision says what was decided, and how to go on.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -43,7 +44,7 @@ func newApprovalsShow() *cobra.Command {
 				case a.json:
 					return output.PrintJSON(cmd.OutOrStdout(), p)
 				default:
-					return showApproval(cmd.OutOrStdout(), p)
+					return showApproval(cmd.OutOrStdout(), p, false)
 				}
 			}
 			return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, terminal.Short(args[0]))
@@ -54,13 +55,16 @@ func newApprovalsShow() *cobra.Command {
 	return cmd
 }
 
-// showApproval writes all of an approval. Texts are cut nowhere, and are kept from
-// being taken for something else by a output.
-func showApproval(w io.Writer, p *policy.Approval) error {
+// offScreen are the lines of an approval that a person need not know who decides at once.
+var offScreen = []string{"id", "state", "called as", "session", "agent turn", "run", "call", "asked by", "decisions", "created"}
+
+// showApproval writes an approval, all of it unless a person is about to be asked. Texts are
+// cut nowhere, and are kept from being taken for something else by a output.
+func showApproval(w io.Writer, p *policy.Approval, asks bool) error {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	line := func(name, value string) {
-		if value != "" {
+		if value != "" && !(asks && slices.Contains(offScreen, name)) {
 			terminal.Fprintf(tw, "%s\t%s\n", name, value)
 		}
 	}
@@ -111,7 +115,7 @@ func showApproval(w io.Writer, p *policy.Approval) error {
 		b.WriteString("edited: the call is made with this instead\n")
 		showDocument(&b, p.EditedInput)
 	}
-	if p.State == policy.StatePending && len(p.InputSchema) > 0 && len(p.Questions) == 0 {
+	if !asks && p.State == policy.StatePending && len(p.InputSchema) > 0 && len(p.Questions) == 0 {
 		b.WriteString("schema of an edited input (quoin approvals allow --input)\n")
 		showDocument(&b, p.InputSchema)
 	}

@@ -2,13 +2,8 @@ package main
 
 import (
 	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-	osexec "os/exec"
 	"slices"
 	"strings"
 
@@ -22,9 +17,8 @@ import (
 
 // asker puts what a run waits for to the person who has started it on a terminal.
 type asker struct {
-	in    *bufio.Reader
-	cmd   *cobra.Command
-	calls *output.Calls // on the screen; nil if they are not shown
+	in  *bufio.Reader
+	cmd *cobra.Command
 	decisions
 }
 
@@ -34,7 +28,7 @@ func (o *options) asker(cmd *cobra.Command, d decisions) *asker {
 	if !ok || !output.IsTerminal(in) || !output.IsTerminal(cmd.ErrOrStderr()) || !o.show.ForPeople(cmd) {
 		return nil
 	}
-	return &asker{in: bufio.NewReader(in), cmd: cmd, decisions: d}
+	return &asker{bufio.NewReader(in), cmd, d}
 }
 
 // errLeft means that the person leaves a question for later.
@@ -43,9 +37,9 @@ var errLeft = errors.New("left for later")
 // askAll asks about everything that a run waits for. It reports whether the run can go on.
 func (a *asker) askAll(runID string) bool {
 	list, err := a.Approvals(a.cmd.Context(), policy.Filter{RunID: runID})
-	for _, p := range list {
-		if err == nil {
-			err = a.askOne(p)
+	for i := 0; i < len(list) && err == nil; i++ {
+		if err = showApproval(a.cmd.ErrOrStderr(), list[i], true); err == nil {
+			err = a.askOne(list[i])
 		}
 	}
 	if err != nil && !errors.Is(err, errLeft) {
@@ -56,9 +50,6 @@ func (a *asker) askAll(runID string) bool {
 
 // askOne asks until one approval is decided, by this person or meanwhile by another.
 func (a *asker) askOne(p *policy.Approval) error {
-	if err := a.describe(p); err != nil {
-		return err
-	}
 	for {
 		err := a.askOnce(p)
 		switch {
@@ -72,64 +63,33 @@ func (a *asker) askOne(p *policy.Approval) error {
 	}
 }
 
-// describe shows what is to be decided, with the whole input: nothing is hidden from who
-// says yes.
-func (a *asker) describe(p *policy.Approval) error {
-	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			terminal.Fprintf(&b, "  %-11s %s\n", name, value)
-		}
-	}
-	terminal.Fprintf(&b, "\n%s\n", terminal.Line(p.Title))
-	for text := range strings.Lines(p.Description) {
-		terminal.Fprintf(&b, "  %s\n", terminal.Line(strings.TrimSuffix(text, "\n")))
-	}
-	line("tool", terminal.Line(p.ToolID))
-	line("severity", string(p.Severity))
-	line("expires", p.Expires.Local().Format("2006-01-02 15:04:05"))
-	line("always", terminal.Line(p.AlwaysCovers))
-	showQuestions(line, p)
-	if p.InputCut {
-		terminal.Fprintf(&b, "ONLY THE START of the input is here: it has %d bytes.\n", p.InputBytes)
-	}
-	showDocument(&b, p.Input)
-	_, err := io.WriteString(a.cmd.ErrOrStderr(), b.String())
-	return err
-}
-
-// choice is what a person can type, by its first letter.
+// choice is what a person can type, by the letter in brackets.
 type choice struct {
-	key, label string
-	take       func(p *policy.Approval) error
+	label string
+	take  func() error
 }
 
 // choices are those that an approval leaves.
 func (a *asker) choices(p *policy.Approval) (list []choice) {
-	decide := func(d policy.Decision) func(*policy.Approval) error {
-		return func(p *policy.Approval) error {
-			_, err := a.Decide(a.cmd.Context(), p.ID, d, decider())
-			return err
+	if len(p.Questions) > 0 {
+		list = append(list, choice{"[a]ccept", func() error { return a.answer(p, answerFlags{accept: true}) }},
+			choice{"[d]ecline", func() error { return a.answer(p, answerFlags{decline: true}) }})
+	}
+	for _, d := range []struct {
+		label string
+		policy.Decision
+	}{{"[a]llow once", policy.AllowOnce}, {"[A]lways allow", policy.AllowAlways}, {"[d]eny", policy.Deny}} {
+		if slices.Contains(p.Allowed, d.Decision) {
+			list = append(list, choice{d.label, func() error {
+				_, err := a.Decide(a.cmd.Context(), p.ID, d.Decision, decider())
+				return err
+			}})
 		}
 	}
-	if len(p.Questions) > 0 {
-		list = append(list,
-			choice{"a", "[a]ccept", func(p *policy.Approval) error { return a.answer(p, answerFlags{accept: true}) }},
-			choice{"d", "[d]ecline", func(p *policy.Approval) error { return a.answer(p, answerFlags{decline: true}) }})
+	if slices.Contains(p.Allowed, policy.AllowOnce) && len(p.InputSchema) > 0 {
+		list = append(list, choice{"[e]dit", func() error { return a.edit(p) }})
 	}
-	if slices.Contains(p.Allowed, policy.AllowOnce) {
-		list = append(list, choice{"a", "[a]llow once", decide(policy.AllowOnce)})
-	}
-	if slices.Contains(p.Allowed, policy.AllowAlways) {
-		list = append(list, choice{"A", "[A]lways allow", decide(policy.AllowAlways)})
-	}
-	if slices.Contains(p.Allowed, policy.Deny) {
-		list = append(list, choice{"d", "[d]eny", decide(policy.Deny)})
-	}
-	if slices.Contains(p.Allowed, policy.AllowOnce) && len(p.InputSchema) > 0 && !p.InputCut {
-		list = append(list, choice{"e", "[e]dit", a.edit})
-	}
-	return append(list, choice{"w", "[w]ait", func(*policy.Approval) error { return errLeft }})
+	return append(list, choice{"[w]ait", func() error { return errLeft }})
 }
 
 // askOnce asks once, and does what is answered.
@@ -144,8 +104,8 @@ func (a *asker) askOnce(p *policy.Approval) error {
 		return err
 	}
 	for _, c := range list {
-		if strings.HasPrefix(typed, c.key) {
-			return c.take(p)
+		if letter := c.label[1:2]; strings.HasPrefix(typed, letter) {
+			return c.take()
 		}
 	}
 	return errors.New("type the letter in brackets")
@@ -197,43 +157,15 @@ func (a *asker) answer(p *policy.Approval, given answerFlags) error {
 	return err
 }
 
-// edit has the call be made with another input, which the person writes in the editor of
-// their choice if there is one.
+// edit has the call be made with another input, which the person types.
 func (a *asker) edit(p *policy.Approval) error {
-	input, err := a.edited(p)
+	text, err := a.line("the input as JSON, or @FILE: ")
+	if err != nil {
+		return err
+	}
+	input, err := jsonFlag("the input", text)
 	if err == nil {
 		_, err = a.AllowEdited(a.cmd.Context(), p.ID, input, decider())
 	}
 	return err
-}
-
-func (a *asker) edited(p *policy.Approval) (json.RawMessage, error) {
-	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
-	if editor == "" {
-		text, err := a.line("the input as JSON, or @FILE: ")
-		if err != nil {
-			return nil, err
-		}
-		return jsonFlag("the input", text)
-	}
-	f, err := os.CreateTemp("", "quoin-input-*.json")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	before := indented(p.Input) + "\n"
-	_, err = f.WriteString(before)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	words := append(strings.Fields(editor), f.Name())
-	run := osexec.CommandContext(a.cmd.Context(), words[0], words[1:]...)
-	run.Stdin, run.Stdout, run.Stderr = a.cmd.InOrStdin(), a.cmd.ErrOrStderr(), a.cmd.ErrOrStderr()
-	if err := run.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w", editor, err)
-	}
-	if after, err := os.ReadFile(f.Name()); err != nil || string(after) == before {
-		return nil, cmp.Or(err, errors.New("the input is as it was, and nothing is decided"))
-	}
-	return jsonFlag("the input", "@"+f.Name())
 }

@@ -39,28 +39,25 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	const twice = `text("one"); const made = []; for (const title of ["shoes", "socks"]) { try { made.push((await Issues.create({title})).title) } catch (e) { made.push(e.code) } } return made.join()`
 	for _, tc := range []struct {
 		name, code string
-		env        []string
 		keys       []typed
 		exit       int
 		want       []string // one after the other
 	}{
-		{"allowed and denied", twice, nil, keys(prompt, "a\n", prompt, "d\n"), 0,
-			[]string{"one\n", "File an issue?\n", "quoin:issues:issues_create\n", `"title": "shoes"`, "[a]llow once, [A]lways allow, [d]eny, [e]dit, [w]ait? a\n",
+		{"allowed and denied", twice, keys(prompt, "a\n", prompt, "d\n"), 0,
+			[]string{"one\n", "title          File an issue?\n", "quoin:issues:issues_create\n", `"title": "shoes"`, "[a]llow once, [A]lways allow, [d]eny, [e]dit, [w]ait? a\n",
 				`"title": "socks"`, "? d\n", "\"shoes,denied\"\n"}},
-		{"always", `for (const _ of [1, 2]) await Issues.create({title: "same"}); return 2`, nil, keys(prompt, "A\n"), 0, []string{"? A\n", "\x1b[J2\n"}},
-		{"edited", twice, nil, keys(prompt, "x\n", prompt, "e\n", `FILE: $`, "{\"title\":\"boots\"}\n", prompt, "d\n"), 0,
+		{"always", `for (const _ of [1, 2]) await Issues.create({title: "same"}); return 2`, keys(prompt, "A\n"), 0, []string{"? A\n", "\x1b[J2\n"}},
+		{"edited", twice, keys(prompt, "x\n", prompt, "e\n", `FILE: $`, "{\"title\":\"boots\"}\n", prompt, "d\n"), 0,
 			[]string{"type the letter in brackets\n", "\"boots,denied\"\n"}},
-		{"edited badly", twice, nil, keys(prompt, "e\n", `FILE: $`, "{\"title\":7}\n", prompt, "d\n", prompt, "d\n"), 0,
+		{"edited badly", twice, keys(prompt, "e\n", `FILE: $`, "{\"title\":7}\n", prompt, "d\n", prompt, "d\n"), 0,
 			[]string{"answer does not fit what was asked", "\"denied,denied\"\n"}},
-		{"in an editor", twice, []string{"EDITOR=sed -i s/shoes/hats/"}, keys(prompt, "e\n", prompt, "e\n", prompt, "d\n"), 0,
-			[]string{"the input is as it was, and nothing is decided\n", "\"hats,denied\"\n"}},
-		{"left", twice, nil, keys(prompt, "w\n"), 3, []string{"? w\n", "quoin: waiting: approval, as run_", "go on with: quoin wait run_"}},
-		{"end of input", twice, nil, keys(prompt, "\x04"), 3, []string{"go on with: quoin wait run_"}},
-		{"interrupted", twice, nil, keys(prompt, "\x03"), 3, []string{"go on with: quoin wait run_"}},
+		{"left", twice, keys(prompt, "w\n"), 3, []string{"? w\n", "quoin: waiting: approval, as run_", "go on with: quoin wait run_"}},
+		{"end of input", twice, keys(prompt, "\x04"), 3, []string{"go on with: quoin wait run_"}},
+		{"interrupted", twice, keys(prompt, "\x03"), 3, []string{"go on with: quoin wait run_"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			out, exit := typedOnTerminal(t, asking(t), tc.keys, tc.env, "exec", "--config", "ask.json5", "-e", tc.code)
+			out, exit := typedOnTerminal(t, asking(t), tc.keys, nil, "exec", "--config", "ask.json5", "-e", tc.code)
 			rest := out
 			for _, want := range tc.want {
 				_, after, ok := strings.Cut(rest, want)

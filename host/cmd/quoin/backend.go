@@ -12,7 +12,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/modeltools"
@@ -56,7 +55,6 @@ func (p inProcess) WaitFor(ctx context.Context, s host.Session, runID string, ti
 type delivering struct {
 	inProcess
 	result *host.Delivery
-	calls  *output.Calls // on the screen; nil if they are not shown
 }
 
 func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {

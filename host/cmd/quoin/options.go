@@ -79,7 +79,7 @@ func (o *options) runCell(cmd *cobra.Command, cell cellOf) error {
 	}
 	if c != nil {
 		defer c.Close()
-		res, err := o.converse(cmd, c, cell)
+		res, err := o.converse(cmd, c, nil, cell)
 		if err != nil {
 			res = failedServer(err)
 		}
@@ -92,11 +92,12 @@ func (o *options) runCell(cmd *cobra.Command, cell cellOf) error {
 		return o.printNotStarted(cmd, err)
 	}
 	own := &delivering{inProcess: inProcess{h}}
+	var calls *output.Calls
 	if o.show.ForPeople(cmd) {
-		own.calls = output.FollowCalls(h, cmd.ErrOrStderr())
+		calls = output.FollowCalls(h, cmd.ErrOrStderr())
 	}
-	res, err := o.converse(cmd, own, cell)
-	own.calls.End()
+	res, err := o.converse(cmd, own, calls, cell)
+	calls.Done()
 	if err != nil {
 		return errors.Join(err, h.Close(), rec.close())
 	}
@@ -116,31 +117,26 @@ func (o *options) runCell(cmd *cobra.Command, cell cellOf) error {
 type cellOf func(context.Context, backend, host.Session) (*host.Result, error)
 
 // converse runs a cell to its result. A person at the terminal is asked what its run waits
-// for, and the run goes on.
+// for, and the run goes on. The calls on the screen make way for that.
 func (o *options) converse(cmd *cobra.Command, b interface {
 	backend
 	decisions
-}, cell cellOf) (*host.Result, error) {
+}, calls *output.Calls, cell cellOf) (*host.Result, error) {
 	ctx, ask := cmd.Context(), o.asker(cmd, b)
 	if ask != nil {
 		ctx = host.WithAskingCaller(ctx)
-		if own, ok := b.(*delivering); ok {
-			ask.calls = own.calls
-		}
 	}
 	for {
 		res, err := cell(ctx, b, o.caller())
 		if err != nil || ask == nil || res.Status != host.StatusWaiting || res.Reason != host.ReasonApproval {
 			return res, err
 		}
-		ask.calls.Show(false)
-		if err := output.PrintOutput(cmd.OutOrStdout(), res); err != nil {
-			return nil, err
+		calls.Show(false)
+		err = output.PrintOutput(cmd.OutOrStdout(), res)
+		if res.Output = nil; err != nil || !ask.askAll(res.RunID) {
+			return res, err
 		}
-		if res.Output = nil; !ask.askAll(res.RunID) {
-			return res, nil
-		}
-		ask.calls.Show(true)
+		calls.Show(true)
 		cell = func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
 			return b.WaitFor(ctx, s, res.RunID, 0)
 		}

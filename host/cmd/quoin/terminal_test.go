@@ -66,7 +66,7 @@ func typedOnTerminal(t *testing.T, dir string, keys []typed, env []string, args 
 	}
 	cmd := &osexec.Cmd{Path: self, Args: append([]string{"quoin"}, args...), Dir: dir}
 	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=", "XDG_STATE_HOME="+filepath.Join(dir, "state"),
-		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=", "VISUAL=", "EDITOR=")
+		"XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "QUOIN_GUEST_PATH="+guest, "COLUMNS=")
 	cmd.Env = append(cmd.Env, env...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 60})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
@@ -27,75 +28,75 @@ type liveCall struct {
 }
 
 // Calls shows the calls of a run while it runs, one line each. It rewrites the
-// lines in place and erases them at the end. Methods of a nil Calls do nothing.
+// lines in place and erases them at the end. The methods of a nil Calls do nothing.
 type Calls struct {
 	w       io.Writer
 	columns func() int
-	end     context.CancelFunc
-	ended   chan struct{}
-	show    chan bool
+	done    func()
 
+	mu     sync.Mutex
 	calls  []*liveCall
 	drawn  int // lines on the screen
 	hidden bool
 }
 
 // FollowCalls shows the calls of a host's runs on a terminal. Before you write anything
-// else call End, which erases them for good, or Show.
+// else call Done, which erases them for good, or Show.
 func FollowCalls(h *host.Host, w io.Writer) *Calls {
 	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	l := &Calls{w: w, columns: Width(w), ended: make(chan struct{}), show: make(chan bool)}
 	ctx, cancel := context.WithCancel(context.Background())
-	l.end = cancel
-	go l.follow(h.Subscribe(ctx))
+	events := h.Subscribe(ctx)
+	l := &Calls{w: w, columns: Width(w)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(liveEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case e, ok := <-events:
+				if !ok {
+					l.Show(false)
+					return
+				}
+				l.update(time.Now(), func() bool { return l.note(e) })
+			case now := <-tick.C:
+				l.update(now, l.running)
+			}
+		}
+	}()
+	l.done = func() {
+		cancel()
+		<-ended
+	}
 	return l
 }
 
-func (l *Calls) follow(events <-chan trajectory.Event) {
-	defer close(l.ended)
-	tick := time.NewTicker(liveEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case e, ok := <-events:
-			if !ok {
-				l.erase()
-				return
-			}
-			if l.note(e) && !l.hidden {
-				l.draw(time.Now())
-			}
-		case now := <-tick.C:
-			if l.running() && !l.hidden {
-				l.draw(now)
-			}
-		case on := <-l.show:
-			l.hidden = !on
-			l.erase()
-		}
-	}
-}
-
-// End erases the calls for good.
-func (l *Calls) End() {
+// Done erases the calls for good.
+func (l *Calls) Done() {
 	if l != nil {
-		l.end()
-		<-l.ended
+		l.done()
 	}
 }
 
 // Show shows the calls, or erases them for now.
 func (l *Calls) Show(on bool) {
-	if l == nil {
-		return
+	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.erase()
+		l.hidden = !on
 	}
-	for range 2 { // once the second is taken, the first is done
-		select {
-		case l.show <- on:
-		case <-l.ended:
-		}
+}
+
+// update draws the calls if the screen has to change.
+func (l *Calls) update(now time.Time, changed func() bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if changed() && !l.hidden {
+		l.draw(now)
 	}
 }
 
