@@ -87,7 +87,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 		return more
 	}
 	want := []map[string]any{
-		line("run failed", with(map[string]any{"has run": true, "code": "internal_error", "phase": "guest", "reason": "guest_exception"})),
+		line("run failed", with(map[string]any{"has run": true, "code": "program_error", "phase": "guest", "reason": "guest_exception"})),
 		line("tool call failed", map[string]any{"has run": true, "has took": true, "call": "bridge:call:1", "tool": "quoin:core:fails", "code": "tool_error"}),
 		line("approval requested", with(map[string]any{"has run": true, "has approval": true, "tool": "quoin:core:echo"})),
 		line("approval decided", with(map[string]any{"has run": true, "has approval": true, "tool": "quoin:core:echo", "decision": "allow-once", "by": "alice"})),

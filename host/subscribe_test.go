@@ -135,7 +135,7 @@ func TestProgressOfAPluginIsAnEvent(t *testing.T) {
 	var got []string
 	for e := range feed {
 		if e.Kind == trajectory.CallProgress {
-			got = append(got, fmt.Sprintf("%v %s %s %s", e.Progress, e.ToolID, e.Via, e.Output))
+			got = append(got, fmt.Sprintf("%v %s %s %s %s", e.Progress, e.Message, e.ToolID, e.Via, e.Output))
 		}
 		if e.Kind == trajectory.RunEnded {
 			break
@@ -143,10 +143,30 @@ func TestProgressOfAPluginIsAnEvent(t *testing.T) {
 	}
 	var want []string
 	for i, share := range []string{"0.25", "0.5", "0.75", "1"} {
-		want = append(want, fmt.Sprintf(`%s quoin:rude:rude_slow Rude.slow {"done":%d,"message":"step %d","total":4}`, share, i+1, i+1))
+		want = append(want, fmt.Sprintf(`%s step %d quoin:rude:rude_slow Rude.slow {"done":%d,"message":"step %d","total":4}`, share, i+1, i+1, i+1))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAProgramsExceptionIsNoFaultOfTheHost: the result has the code internal_error, and what
+// operators look at says program_error, also of a tool's error that no one has caught.
+func TestAProgramsExceptionIsNoFaultOfTheHost(t *testing.T) {
+	t.Parallel()
+	sink := &events{}
+	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{failing("fails", "no")}})
+	wantFailure(t, exec(h, `throw new Error("no")`), host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, exec(h, `await tools.fails()`), host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
+	for _, e := range sink.of(trajectory.RunEnded) {
+		if e.Code != "program_error" {
+			t.Errorf("the event has the code %q", e.Code)
+		}
+	}
+	want := "# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.\n" +
+		"# TYPE quoin_runs_ended_total counter\nquoin_runs_ended_total{code=\"program_error\"} 2\n"
+	if err := testutil.GatherAndCompare(h.Metrics(), strings.NewReader(want), "quoin_runs_ended_total"); err != nil {
+		t.Error(err)
 	}
 }
 

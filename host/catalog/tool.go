@@ -71,6 +71,15 @@ type Example struct {
 	Output      json.RawMessage `json:"output,omitempty"`
 }
 
+// Steps is progress that can be counted: see Invocation.Progress.
+type Steps struct {
+	// Done of Total units are done, whatever the unit.
+	Done  float64 `json:"done"`
+	Total float64 `json:"total"`
+	// Message says what is being done. Events have it. Optional.
+	Message string `json:"message,omitempty"`
+}
+
 // Invocation is one call of one tool.
 type Invocation struct {
 	// ID is unique within the run and names the call in logs.
@@ -96,7 +105,7 @@ type Invocation struct {
 	// Approvals are the decisions of people that the call is made by, one for each hook
 	// that asked about this very input.
 	Approvals []Approval
-	// Progress, if not nil, receives interim results as JSON.
+	// Progress, if not nil, receives interim results as JSON: Steps, or any value.
 	Progress func(json.RawMessage)
 	// Resumption is set when the tool is invoked again because it returned a
 	// *codemode.InputRequired, and a person has answered.

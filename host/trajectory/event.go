@@ -85,11 +85,13 @@ type Event struct {
 	// Start is when the call, exec or wait started, and Duration how long it took.
 	Start    time.Time     `json:"start,omitzero"`
 	Duration time.Duration `json:"durationNs,omitempty"`
-	// Code is that of the failure: of a call's error or of the run's result.
+	// Code is that of the failure: of a call's error or of the run's result. It is
+	// program_error for an exception of the program, whose result says internal_error.
 	Code string `json:"code,omitempty"`
 
-	// Message is the error of a failed run, in run_ended: without recognised
-	// credentials, and cut to its first characters.
+	// Message is the error of a failed run, in run_ended, and what a tool says that it
+	// does, in call_progress: without recognised credentials, and cut to its first
+	// characters.
 	Message string `json:"message,omitempty"`
 
 	InputBytes  int `json:"inputBytes,omitempty"`  // of run_started: of the program

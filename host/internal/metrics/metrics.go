@@ -51,7 +51,7 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) makeRuns() {
 	m.runsStarted = m.counter("runs_started_total", "Cells that exec has started to run.")
-	m.runsEnded = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or that of the failure.", "code")
+	m.runsEnded = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.", "code")
 	m.runsSuspended = m.counters("runs_suspended_total", "Times a run was suspended, by reason.", "reason")
 	m.runsResumed = m.counter("runs_resumed_total", "Times a suspended run was taken up by wait.")
 	m.refusals = m.counters("refusals_total", "Calls of exec and wait that were refused before anything ran, by code.", "tool", "code")

@@ -72,7 +72,7 @@ func (c *Call) Progress() func(json.RawMessage) {
 			return
 		}
 		e := c.Event // complete since Resolved
-		e.Progress = fraction(v)
+		e.Progress, e.Message = stepsOf(v)
 		e.Kind, e.Duration, e.OutputBytes = trajectory.CallProgress, time.Since(c.start), len(v)
 		e.Input, e.Output = nil, c.run.o.jsonBody(v, nil)
 		c.run.emit(e)

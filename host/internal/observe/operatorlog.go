@@ -75,7 +75,7 @@ func (l *operatorLog) admit(message string, now time.Time) (omitted int, ok bool
 
 // runFailed logs the end of a run that did not complete.
 func (l *operatorLog) runFailed(id string, s codemode.Session, f *codemode.Error) {
-	args := append(logSession([]any{"run", id}, s.AgentID, s.SessionKey, s.SessionID), "code", f.Code, "phase", f.Phase)
+	args := append(logSession([]any{"run", id}, s.AgentID, s.SessionKey, s.SessionID), "code", codeOf(f.Code, f.Reason), "phase", f.Phase)
 	if f.Reason != "" {
 		args = append(args, "reason", f.Reason)
 	}

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/redact"
 )
 
 // How many progress events one call makes: a burst, then a steady rate, up to a total.
@@ -37,15 +40,18 @@ func (p *progressLimiter) admit(now time.Time) bool {
 	return true
 }
 
-// maxSteps bounds the progress reports that fraction parses, in bytes.
+// maxSteps bounds the progress reports that are parsed, in bytes.
 const maxSteps = 64 << 10
 
-// fraction returns how far a call is, from 0 to 1, if its progress says so: an object
-// with the numbers done and total.
-func fraction(progress json.RawMessage) float64 {
-	var steps struct{ Done, Total float64 }
-	if len(progress) > maxSteps || !bytes.HasPrefix(progress, []byte("{")) || json.Unmarshal(progress, &steps) != nil || steps.Total <= 0 {
-		return 0
+// stepsOf returns how far a call is, from 0 to 1, and what it does, if its progress has the
+// form of catalog.Steps.
+func stepsOf(progress json.RawMessage) (fraction float64, message string) {
+	var steps catalog.Steps
+	if len(progress) > maxSteps || !bytes.HasPrefix(progress, []byte("{")) || json.Unmarshal(progress, &steps) != nil {
+		return 0, ""
 	}
-	return min(max(steps.Done/steps.Total, 0), 1)
+	if steps.Total > 0 {
+		fraction = min(max(steps.Done/steps.Total, 0), 1)
+	}
+	return fraction, redact.Redactor{MaxBytes: maxMessage}.Text(steps.Message)
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 )
@@ -34,7 +35,7 @@ func TestProgressIsPaced(t *testing.T) {
 	}
 }
 
-func TestFraction(t *testing.T) {
+func TestSteps(t *testing.T) {
 	for progress, want := range map[string]float64{
 		`{"done":1,"total":4,"message":"x"}`: 0.25,
 		`{"done":5,"total":4}`:               1,
@@ -46,8 +47,12 @@ func TestFraction(t *testing.T) {
 		`[1,2]`:                              0,
 		``:                                   0,
 	} {
-		if got := fraction(json.RawMessage(progress)); got != want {
+		if got, _ := stepsOf(json.RawMessage(progress)); got != want {
 			t.Errorf("%s: %v, want %v", progress, got, want)
 		}
+	}
+	const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	if _, got := stepsOf(json.RawMessage(`{"message":"page 7 with ` + secret + `"}`)); !strings.HasPrefix(got, "page 7 with ") || strings.Contains(got, secret) {
+		t.Errorf("the message is %q", got)
 	}
 }

@@ -110,7 +110,7 @@ func (r *Run) Ended(f *codemode.Error, usage func() Usage) {
 	}
 	code := string(codemode.StatusCompleted)
 	if f != nil {
-		code = string(f.Code)
+		code = codeOf(f.Code, f.Reason)
 		if limit := limitOf(f); limit != "" {
 			r.o.Metrics.LimitHit(limit)
 		}
@@ -123,7 +123,7 @@ func (r *Run) Ended(f *codemode.Error, usage func() Usage) {
 	e := r.endEvent(trajectory.RunEnded, usage())
 	e.Status = string(codemode.StatusCompleted)
 	if f != nil {
-		e.Status, e.Code, e.Reason = string(codemode.StatusFailed), string(f.Code), string(f.Reason)
+		e.Status, e.Code, e.Reason = string(codemode.StatusFailed), codeOf(f.Code, f.Reason), string(f.Reason)
 		e.Message = messageOf(f)
 	} else {
 		e.OutputBytes += len(r.Value)
@@ -134,11 +134,11 @@ func (r *Run) Ended(f *codemode.Error, usage func() Usage) {
 
 // Discarded reports the end of a run that this process knows only from its record.
 func (r *Run) Discarded(f *codemode.Error) {
-	r.o.Metrics.RunEnded(string(f.Code))
+	r.o.Metrics.RunEnded(codeOf(f.Code, f.Reason))
 	r.o.log.runFailed(r.id, r.session, f)
 	if r.wanted() {
 		e := r.event(trajectory.RunEnded)
-		e.Status, e.Code, e.Reason, e.Message = string(codemode.StatusFailed), string(f.Code), string(f.Reason), messageOf(f)
+		e.Status, e.Code, e.Reason, e.Message = string(codemode.StatusFailed), codeOf(f.Code, f.Reason), string(f.Reason), messageOf(f)
 		r.emit(e)
 	}
 }
@@ -168,6 +168,16 @@ func limitOf(f *codemode.Error) string {
 		codemode.CodeSnapshotLimit: "snapshot_bytes",
 		codemode.CodeMemoryLimit:   "memory_bytes",
 	}[f.Code])
+}
+
+// codeOf is the code of a failure for those who watch a host. Results say internal_error of a
+// program that threw, or that let the error of a tool through, as of a fault of the host: no
+// one is to be woken for that.
+func codeOf(code codemode.Code, reason codemode.Reason) string {
+	if reason == codemode.ReasonGuestException || reason == codemode.ReasonNestedTool {
+		return "program_error"
+	}
+	return string(code)
 }
 
 // maxMessage bounds the recorded message of a failure, in bytes.

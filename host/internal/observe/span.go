@@ -124,7 +124,7 @@ func (e *Entry) End(res *codemode.Result) *codemode.Result {
 	}
 	e.span.SetAttributes(appendSet(nil, attrStatus, string(res.Status), attrReason, string(res.Reason), attrEngine, res.Telemetry.Engine.ID)...)
 	if res.Status == codemode.StatusFailed {
-		fail(e.span, string(res.Code))
+		fail(e.span, codeOf(res.Code, res.Reason))
 	}
 	e.span.End()
 	return res

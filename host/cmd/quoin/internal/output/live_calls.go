@@ -109,7 +109,7 @@ func (l *Calls) note(e trajectory.Event) bool {
 	case i < 0:
 		return false
 	case e.Kind == trajectory.CallProgress:
-		l.calls[i].state = fmt.Sprintf("%.0f %%", e.Progress*100)
+		l.calls[i].state = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", e.Progress*100, terminal.Short(e.Message)))
 	case e.Kind == trajectory.ApprovalRequested:
 		l.calls[i].state = "waits for approval: quoin approvals show " + terminal.Short(e.ApprovalID)
 	case e.Kind == trajectory.ApprovalDecided:
