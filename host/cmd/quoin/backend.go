@@ -27,6 +27,7 @@ const (
 type backend interface {
 	Exec(context.Context, host.Session, host.ExecInput) (*host.Result, error)
 	WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error)
+	Runs(context.Context, host.Session) ([]host.RunInfo, error)
 	Tools(context.Context, host.Session) ([]catalog.Entry, error)
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // maxSource bounds a program read from a file or standard input, in bytes.
@@ -86,7 +89,8 @@ func newWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait RUN_ID",
 		Short: "Go on with a suspended cell",
-		Long: `Go on with a cell whose result was waiting, in this or another process, and
+		Long: `Go on with a cell whose result was waiting, in this or another process, or with
+the newest one of the session, which is called last, and
 print one JSON Result, or on a terminal what it has to say, as exec does. The state
 directory, the plugins, the configuration and the session must be those of exec, which
 prints the whole command. A run that finds less than it was suspended with is refused
@@ -101,7 +105,11 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 				return err
 			}
 			return o.runCell(cmd, func(ctx context.Context, b backend, s host.Session) (*host.Result, error) {
-				return b.WaitFor(ctx, s, args[0], wait)
+				id, err := runNamed(ctx, b, s, args[0])
+				if err != nil {
+					return failedStart(err), nil
+				}
+				return b.WaitFor(ctx, s, id, wait)
 			})
 		},
 	}
@@ -111,6 +119,21 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 still waiting.`,
 	o.bindCaller(cmd)
 	bindWait(cmd, &wait)
 	return cmd
+}
+
+// runNamed returns the id of a run: the newest of the session if its name is last.
+func runNamed(ctx context.Context, b backend, s host.Session, name string) (string, error) {
+	if name != newestRun {
+		return name, nil
+	}
+	list, err := b.Runs(ctx, s)
+	if err == nil && len(list) == 0 {
+		err = cli.AsInput(errors.New("no run of the session is suspended: quoin runs list shows those of all"), host.ReasonRunUnavailable)
+	}
+	if err != nil {
+		return "", err
+	}
+	return list[len(list)-1].ID, nil
 }
 
 // givenTime checks a flag of that name, which may be left out.
@@ -129,9 +152,15 @@ func readProgram(cmd *cobra.Command, args []string, code, lang string) (host.Exe
 	case given && len(args) > 0:
 		return host.ExecInput{}, cli.Usagef("both -e and a file are given: choose one")
 	case !given && len(args) == 0:
-		return host.ExecInput{}, cli.Usagef("no program: give FILE, - for standard input, or -e CODE")
+		if !isPiped(cmd.InOrStdin()) {
+			return host.ExecInput{}, errNoProgram
+		}
+		name = "-"
 	case len(args) > 0:
 		name = args[0]
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, " ;(") {
+		return host.ExecInput{}, cli.Usagef("%q is no file: a program itself is given with -e", terminal.Short(name))
 	}
 	language, err := languageOf(lang, name)
 	if err != nil {
@@ -142,9 +171,23 @@ func readProgram(cmd *cobra.Command, args []string, code, lang string) (host.Exe
 		if err != nil {
 			return host.ExecInput{}, err
 		}
-		code = string(b)
+		if code = string(b); len(args) == 0 && strings.TrimSpace(code) == "" {
+			return host.ExecInput{}, errNoProgram
+		}
 	}
 	return host.ExecInput{Code: code, Language: language}, nil
+}
+
+var errNoProgram = cli.Usagef("no program: give FILE, - for standard input, or -e CODE")
+
+// isPiped reports whether standard input comes from another program or a file.
+func isPiped(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+	return err == nil && (st.Mode().IsRegular() || st.Mode()&os.ModeNamedPipe != 0)
 }
 
 func readSource(cmd *cobra.Command, name string) ([]byte, error) {

@@ -25,6 +25,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && !strings.HasPrefix(args[0], "-") { // its flags are those of a command that does not exist
+			return root.Args(root, args)
+		}
+		return cli.AsUsage(err)
+	})
 	cmd, err := root.ExecuteContextC(ctx)
 	var exit cli.ExitError
 	var usage cli.UsageError
@@ -44,8 +50,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "quoin",
-		Short: "Code mode for Go gateways",
+		Use:     "quoin",
+		Short:   "Code mode for Go gateways",
+		Version: host.Version,
 		Long: `Quoin runs small JavaScript and TypeScript programs, called cells, in a sealed
 guest process. A cell reaches tools through the catalog and through namespaces
 that plugins own.`,
@@ -58,7 +65,6 @@ that plugins own.`,
 		Args:              cli.Args(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
 	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newNode(), newRuns(), newState(), newUndo(), newApprovals(), newPrograms(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
 		newVersion())
 	completePaths(root)

@@ -21,19 +21,15 @@ import (
 )
 
 func newRuns() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "runs",
-		Short: "List, show and abort runs that have not ended",
-		Long: `List, show and abort the runs that have not ended: those of a state directory,
+	cmd := newRunsList()
+	cmd.Use, cmd.Short = "runs", "List, show and abort runs that have not ended"
+	cmd.Long = `List, show and abort the runs that have not ended: those of a state directory,
 whatever their session, or those of a server. A run that a server drives is shown
-by a server as it is, and by the state directory as it was last stored.`,
-		Example: `  quoin runs list
+by a server as it is, and by the state directory as it was last stored.`
+	cmd.Example = `  quoin runs
   quoin runs show run_0123456789abcdef0123456789abcdef
   quoin runs abort run_0123456789abcdef0123456789abcdef
-  quoin runs list --json --server http://127.0.0.1:8787`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+  quoin runs list --json --server http://127.0.0.1:8787`
 	cmd.AddCommand(newRunsList(), newRunsShow(), newRunsAbort())
 	return cmd
 }

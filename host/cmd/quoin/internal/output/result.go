@@ -15,25 +15,28 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // ResultPrinter prints results: as one JSON document, unless a person reads it on a
 // terminal or wants the value alone.
 type ResultPrinter struct {
-	json, quiet bool
+	json  cli.Choice // full or compact
+	quiet bool
 }
 
 // Bind adds its flags to a command.
 func (p *ResultPrinter) Bind(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.json, "json", false, "print the whole result as JSON, as where standard output is no terminal")
+	cli.BindChoice(cmd, &p.json, "json", "print the whole result as JSON, as where standard output is no terminal, or with --json=compact what a model is shown of it", "full", "compact")
+	cmd.Flags().Lookup("json").NoOptDefVal = "full"
 	cmd.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "print the value alone: a text as it is, anything else as JSON")
 	cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 }
 
 // ForPeople reports whether results go to a person.
 func (p *ResultPrinter) ForPeople(cmd *cobra.Command) bool {
-	return !p.json && !p.quiet && IsTerminal(cmd.OutOrStdout())
+	return p.json.Value == "" && !p.quiet && IsTerminal(cmd.OutOrStdout())
 }
 
 // Print prints a result and turns its status into the exit code.
@@ -45,6 +48,11 @@ func (p *ResultPrinter) Print(cmd *cobra.Command, res *host.Result) error {
 		err = printValue(stdout, stderr, res)
 	case p.ForPeople(cmd):
 		err = printForPeople(stdout, stderr, res)
+	case p.json.Value == "compact":
+		var shown json.RawMessage
+		if shown, err = modeltools.RenderResult(res, nil); err == nil {
+			err = PrintJSON(stdout, shown)
+		}
 	default:
 		err = PrintJSON(stdout, res)
 	}
