@@ -12,14 +12,14 @@ type Code string
 
 // The codes of a failed Result.
 const (
-	CodeInvalidInput  Code = "invalid_input"
-	CodeUnavailable   Code = "runtime_unavailable"
-	CodeTimeout       Code = "timeout"
-	CodeOutputLimit   Code = "output_limit_exceeded"
-	CodeSnapshotLimit Code = "snapshot_limit_exceeded"
-	CodeMemoryLimit   Code = "memory_limit_exceeded"
-	CodeAborted       Code = "aborted"
-	CodeInternal      Code = "internal_error"
+	CodeInvalidInput  Code = "invalid_input"           // the caller has to send something else; the reason says what
+	CodeUnavailable   Code = "runtime_unavailable"     // no guest worker can run the program now, or none starts; nothing has run
+	CodeTimeout       Code = "timeout"                 // the program computed for longer than timeoutMs in one go, or cpuBudgetMs in all
+	CodeOutputLimit   Code = "output_limit_exceeded"   // output and value are larger than maxOutputBytes
+	CodeSnapshotLimit Code = "snapshot_limit_exceeded" // the guest is too large to be suspended: maxSnapshotBytes
+	CodeMemoryLimit   Code = "memory_limit_exceeded"   // the heap of the guest has passed memoryLimitBytes, or what it makes the host hold its quota
+	CodeAborted       Code = "aborted"                 // someone has ended the run: its caller, quoin runs abort, or the end of its session
+	CodeInternal      Code = "internal_error"          // the program has thrown (reason guest_exception), or the host is at fault; metrics and events tell the two apart
 )
 
 // Reason refines a Code, or says why a Result is waiting. The list only grows.
@@ -27,37 +27,37 @@ type Reason string
 
 // The reasons of failed results.
 const (
-	ReasonInvalidConfig       Reason = "invalid_config"
-	ReasonUnsupportedLanguage Reason = "unsupported_language"
-	ReasonTypeScript          Reason = "typescript_transform_failed"
-	ReasonModuleAccess        Reason = "module_access_denied"
-	ReasonSyntax              Reason = "syntax_error"
-	ReasonShell               Reason = "shell_command"
-	ReasonRunUnavailable      Reason = "run_unavailable"
-	ReasonRunExpired          Reason = "run_expired"
-	ReasonRunBusy             Reason = "run_busy"
-	ReasonWrongSession        Reason = "wrong_session"
-	ReasonWrongRun            Reason = "wrong_run"
-	ReasonTooManySuspended    Reason = "too_many_suspended_runs"
-	ReasonTooManyPending      Reason = "too_many_pending_tool_calls"
-	ReasonRestoreFailed       Reason = "snapshot_restore_failed"
-	ReasonStoreFailed         Reason = "store_failed"
-	ReasonToolsMissing        Reason = "tools_missing" // the run is kept: another host can continue it
-	ReasonNestedTool          Reason = "nested_tool_failed"
-	ReasonGuestException      Reason = "guest_exception"
-	ReasonSandboxViolation    Reason = "sandbox_violation"
-	ReasonWorkerCrashed       Reason = "worker_crashed"
-	ReasonEngineUnavailable   Reason = "engine_unavailable" // the run is kept: a host that has its engine can continue it
-	ReasonQuota               Reason = "quota_exceeded"     // of the session, its agent or the host
-	ReasonReplayDiverged      Reason = "replay_diverged"    // the run is kept: a host that has its build of the guest can continue it
+	ReasonInvalidConfig       Reason = "invalid_config"              // the configuration or a flag is wrong
+	ReasonUnsupportedLanguage Reason = "unsupported_language"        // the language is not one of tools.codeMode.languages
+	ReasonTypeScript          Reason = "typescript_transform_failed" // the TypeScript cannot be turned into JavaScript
+	ReasonModuleAccess        Reason = "module_access_denied"        // the program imports a module; it has no modules
+	ReasonSyntax              Reason = "syntax_error"                // the program is not JavaScript
+	ReasonShell               Reason = "shell_command"               // a shell command was sent in place of a program
+	ReasonRunUnavailable      Reason = "run_unavailable"             // there is no such run, or it has ended and its result was fetched
+	ReasonRunExpired          Reason = "run_expired"                 // no one waited for the run in time: snapshotTtlSeconds
+	ReasonRunBusy             Reason = "run_busy"                    // another wait has the run
+	ReasonWrongSession        Reason = "wrong_session"               // the run belongs to another session
+	ReasonWrongRun            Reason = "wrong_run"                   // the run belongs to another agent turn
+	ReasonTooManySuspended    Reason = "too_many_suspended_runs"     // there are maxSuspendedRuns
+	ReasonTooManyPending      Reason = "too_many_pending_tool_calls" // more calls at once than maxPendingToolCalls and the queue take
+	ReasonRestoreFailed       Reason = "snapshot_restore_failed"     // the suspended run cannot be restored
+	ReasonStoreFailed         Reason = "store_failed"                // the state directory or the database does not work; the run is kept
+	ReasonToolsMissing        Reason = "tools_missing"               // the run was suspended with tools that this host does not have; it is kept, another host can continue it
+	ReasonNestedTool          Reason = "nested_tool_failed"          // a tool failed, and the program did not catch its error
+	ReasonGuestException      Reason = "guest_exception"             // the program has thrown
+	ReasonSandboxViolation    Reason = "sandbox_violation"           // the guest made a system call that it must not make: look at it as an attack
+	ReasonWorkerCrashed       Reason = "worker_crashed"              // the process of the guest has ended
+	ReasonEngineUnavailable   Reason = "engine_unavailable"          // no worker has the engine of the run, which is kept: a host that has its engine can continue it
+	ReasonQuota               Reason = "quota_exceeded"              // of the session, its agent or the host: the message names it
+	ReasonReplayDiverged      Reason = "replay_diverged"             // the run is kept: a host that has its build of the guest can continue it
 )
 
 // The reasons of waiting results.
 const (
-	ReasonPendingTools Reason = "pending_tools"
-	ReasonTimer        Reason = "timer" // the program waits only for its own timers
-	ReasonYield        Reason = "yield"
-	ReasonApproval     Reason = "approval" // a person has to decide about a call
+	ReasonPendingTools Reason = "pending_tools" // calls have no answer yet
+	ReasonTimer        Reason = "timer"         // the program waits only for its own timers
+	ReasonYield        Reason = "yield"         // the program has called yield_control, and goes on with the next wait
+	ReasonApproval     Reason = "approval"      // a person has to decide about a call, or to answer it
 )
 
 // Phase says where a failure comes from.

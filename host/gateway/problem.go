@@ -24,7 +24,7 @@ const (
 	ProblemMethod           ProblemCode = "method_not_allowed"     // 405: Allow says which are
 	ProblemBodyTimeout      ProblemCode = "body_timeout"           // 408: the body did not arrive in time
 	ProblemConflict         ProblemCode = "conflict"               // 409: the thing is not in a state for it, or not the session's
-	ProblemBodyTooLarge     ProblemCode = "body_too_large"         // 413
+	ProblemBodyTooLarge     ProblemCode = "body_too_large"         // 413: more than server.maxBodyBytes
 	ProblemMediaType        ProblemCode = "unsupported_media_type" // 415: bodies are application/json
 	ProblemInternal         ProblemCode = "internal_error"         // 500: a fault of the server
 	ProblemBusy             ProblemCode = "busy"                   // 503: Retry-After says when

@@ -45,12 +45,12 @@ func (k Kind) String() string {
 // own with KindTool. Codes are append-only.
 const (
 	CodeToolError        = "tool_error"          // KindTool: the tool gave no code
-	CodeInvalidInput     = "invalid_input"       // KindInput
-	CodeUnknownTool      = "unknown_tool"        // KindInput
-	CodeUnknownNamespace = "unknown_namespace"   // KindInput
-	CodeUnknownMapper    = "unknown_mapper"      // KindInput
-	CodeUnknownHook      = "unknown_hook"        // KindInput
-	CodePanic            = "plugin_panic"        // KindPlugin
+	CodeInvalidInput     = "invalid_input"       // KindInput: the input does not fit the schema of the tool
+	CodeUnknownTool      = "unknown_tool"        // KindInput: the plugin has no such tool
+	CodeUnknownNamespace = "unknown_namespace"   // KindInput: the plugin has no such namespace
+	CodeUnknownMapper    = "unknown_mapper"      // KindInput: the plugin has no such mapper
+	CodeUnknownHook      = "unknown_hook"        // KindInput: the plugin has no such hook
+	CodePanic            = "plugin_panic"        // KindPlugin: the plugin panicked
 	CodeInvalidOutput    = "invalid_output"      // KindPlugin: a result or scope that is not valid
 	CodeConfigRefused    = "config_refused"      // KindPlugin: Configure failed
 	CodeDraining         = "plugin_draining"     // KindProcess: no new calls
@@ -58,13 +58,13 @@ const (
 	CodeStopped          = "plugin_stopped"      // KindProcess: stopped on purpose
 	CodeDisabled         = "plugin_disabled"     // KindProcess: too many crashes or a refused load
 	CodeRestarting       = "plugin_restarting"   // KindProcess: crashed, coming back
-	CodeStartFailed      = "plugin_start_failed" // KindProcess
-	CodeReplyTooLarge    = "reply_too_large"     // KindProtocol
-	CodeRequestTooLarge  = "request_too_large"   // KindInput
+	CodeStartFailed      = "plugin_start_failed" // KindProcess: the plugin did not start
+	CodeReplyTooLarge    = "reply_too_large"     // KindProtocol: the answer is larger than is taken
+	CodeRequestTooLarge  = "request_too_large"   // KindInput: the arguments are larger than is taken
 	CodeChanged          = "catalog_changed"     // KindInput: the plugin was reloaded and the call no longer fits; it was not made
-	CodeMalformedReply   = "malformed_reply"     // KindProtocol
-	CodeTimeout          = "timeout"             // KindTimeout
-	CodeCancelled        = "cancelled"           // KindCancelled
+	CodeMalformedReply   = "malformed_reply"     // KindProtocol: the answer is not one
+	CodeTimeout          = "timeout"             // KindTimeout: the plugin took too long
+	CodeCancelled        = "cancelled"           // KindCancelled: the call was given up
 	CodeStorageInvalid   = "storage_invalid"     // KindInput: a key or value that cannot be stored
 	CodeStorageConflict  = "storage_conflict"    // KindInput: the key has another revision
 	CodeStorageFull      = "storage_full"        // KindInput: a limit of the plugin's storage

@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/sdk"
 )
 
-const codeTemplate = "invalid_template"
+const codeTemplate = "invalid_template" // the template literal is no command
 
 // fromTemplate makes a command of a template literal. The texts are as the program has
 // them, escapes and all; each value is one word, or part of one, whatever is in it.

@@ -25,7 +25,7 @@ const (
 	fileTools      = "tools.json"
 	prefixScope    = "namespaces/"
 	suffixScope    = ".json"
-	codeScopeError = "namespace_unavailable"
+	codeScopeError = "namespace_unavailable" // the plugin refuses the namespace for this run; the message says why
 )
 
 // runFiles serves the virtual files that a program of the run reads.

@@ -25,25 +25,25 @@ func rejectf(code, format string, args ...any) *callError {
 
 // Codes of rejections that the host itself makes.
 const (
-	codeNestedTool       = "tool_error"
-	codeReplyTooLarge    = "reply_too_large"
-	codeInvalidReply     = "invalid_reply"
-	codeUnknownNamespace = "unknown_namespace"
-	codeUnknownMCPTool   = "unknown_mcp_tool"
-	codeNotCallable      = "not_callable"
-	codeCatalogChanged   = "catalog_changed" // the tools changed while the run was suspended
-	codeInterrupted      = "interrupted"
-	codeAborted          = "aborted"
-	codePanic            = "tool_panic"
-	codeQuota            = "quota_exceeded"
-	codeBlocked          = "blocked" // this and the next two have not taken effect
-	codeDenied           = "denied"
-	codeHookFailed       = "hook_failed"
-	codeInputExpired     = "input_expired" // the tool asked, and has no answer: this and the next four have not taken effect
-	codeInputCancelled   = "input_cancelled"
-	codeInputRounds      = "input_rounds"
-	codeInvalidQuestion  = "invalid_question"
-	codeNotAuthorized    = "authorization_declined"
+	codeNestedTool       = "tool_error"             // the tool has failed, and gave no code
+	codeReplyTooLarge    = "reply_too_large"        // the answer of the tool is larger than is taken
+	codeInvalidReply     = "invalid_reply"          // the answer of the tool is not JSON, or does not fit its schema
+	codeUnknownNamespace = "unknown_namespace"      // no namespace of the run has that name
+	codeUnknownMCPTool   = "unknown_mcp_tool"       // no MCP server, or no tool of it, has that name
+	codeNotCallable      = "not_callable"           // the path of the namespace is no function
+	codeCatalogChanged   = "catalog_changed"        // the tools changed while the run was suspended; the call was not made
+	codeInterrupted      = "interrupted"            // the host ended during the call, which may have taken effect
+	codeAborted          = "aborted"                // the program or its run gave the call up
+	codePanic            = "tool_panic"             // the Go function of the tool panicked: the log of the host has the stack
+	codeQuota            = "quota_exceeded"         // the session, its agent or the host has its share; the call was not made
+	codeBlocked          = "blocked"                // a hook does not allow the call, which has not taken effect
+	codeDenied           = "denied"                 // a person has denied the call, or no one decided in time
+	codeHookFailed       = "hook_failed"            // a hook failed, so the call was not made
+	codeInputExpired     = "input_expired"          // the tool asked a person, and had no answer in time
+	codeInputCancelled   = "input_cancelled"        // the question of the tool was cancelled
+	codeInputRounds      = "input_rounds"           // the tool asked too often
+	codeInvalidQuestion  = "invalid_question"       // the tool asks what no person can be asked
+	codeNotAuthorized    = "authorization_declined" // a person declined to sign in
 )
 
 // What a rejected call has changed.

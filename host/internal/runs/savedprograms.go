@@ -34,9 +34,9 @@ const (
 
 // Codes of rejections about saved programs.
 const (
-	codeProgramDepth   = "program_too_deep"
+	codeProgramDepth   = "program_too_deep" // saved programs run each other too deeply
 	codeProgramChanged = string(programs.Changed)
-	codeNotAllowed     = "not_allowed"
+	codeNotAllowed     = "not_allowed" // the configuration does not allow that programs save programs
 )
 
 // savedPrograms are those that a run has started, by key. The zero value is ready.

@@ -15,7 +15,7 @@ const (
 	CodeRunning   = "process_running"    // the process must end before
 	CodeInput     = "input_not_read"     // the process does not read what was written before
 	CodeNoConsole = "no_terminal"        // the process has no terminal
-	CodeInvalid   = "invalid_input"
+	CodeInvalid   = "invalid_input"      // the options of the call are wrong
 )
 
 func errorf(code, format string, args ...any) *Error {
