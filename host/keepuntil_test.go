@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +109,28 @@ func TestWithoutACallerARunIsKeptForItsNextTimer(t *testing.T) {
 	h.Engine().Ended(id)
 	if e, err := store.Ended(t.Context(), id); err != nil || !e.Expires.Equal(a.Expires.Add(ttl)) {
 		t.Errorf("the result is kept as %+v, %v; want it kept until %v", e, err, a.Expires.Add(ttl))
+	}
+}
+
+// TestApprovalsThatEndWithTheHost: a host whose runs outlive it says that what people are asked
+// does not, unless it does.
+func TestApprovalsThatEndWithTheHost(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		cfg  func(*host.Config)
+		warn bool
+	}{
+		"all in memory":   {func(*host.Config) {}, false},
+		"runs in a file":  {func(c *host.Config) { c.Store = openDir(t, mkdir(t)) }, true},
+		"both in a file":  {func(c *host.Config) { *c = kept(t, t.TempDir(), *c) }, false},
+		"runs in neither": {func(c *host.Config) { c.Store = &runstore.Memory{} }, false},
+	} {
+		log := &logged{}
+		cfg := host.Config{Logger: log.jsonLogger()}
+		tc.cfg(&cfg)
+		start(t, cfg)
+		if got := strings.Contains(log.text(), "set Config.Approvals.Store"); got != tc.warn {
+			t.Errorf("%s: the log has\n%s", name, log.text())
+		}
 	}
 }

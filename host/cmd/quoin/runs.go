@@ -17,6 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -25,7 +26,8 @@ func newRuns() *cobra.Command {
 	cmd.Use, cmd.Short = "runs", "List, show and abort runs that have not ended"
 	cmd.Long = `List, show and abort the runs that have not ended: those of a state directory,
 whatever their session, or those of a server. A run that a server drives is shown
-by a server as it is, and by the state directory as it was last stored.`
+by a server as it is, and by the state directory as it was last stored. A state
+directory also has those that are done while no one has fetched their results.`
 	cmd.Example = `  quoin runs
   quoin runs show run_0123456789abcdef0123456789abcdef
   quoin runs abort run_0123456789abcdef0123456789abcdef
@@ -63,13 +65,32 @@ var (
 )
 
 // ownRuns are those of a state directory. An empty session is all of them.
-type ownRuns struct{ *host.Host }
+type ownRuns struct {
+	*host.Host
+	store runstore.Store
+}
 
 func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
 	if s == (host.Session{}) {
 		return o.AllRuns(ctx)
 	}
 	return o.Host.Runs(ctx, s)
+}
+
+// done are the runs of a directory that have ended and whose results no one has fetched.
+func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo) {
+	dir, ok := o.store.(*runstore.Dir)
+	if !ok {
+		return nil // a database may have a hundred thousand: quoin state ls lists them
+	}
+	items, _ := dir.Items(ctx)
+	for _, i := range items {
+		e, err := dir.Ended(ctx, i.ID)
+		if i.Kind == runstore.ItemResult && err == nil && (s == host.Session{} || s.Covers(e.Session)) {
+			list = append(list, host.RunInfo{ID: e.ID, Session: e.Session, Status: "done", Reason: "result_kept", Expires: e.Expires, PendingToolCalls: []host.PendingCall{}})
+		}
+	}
+	return list
 }
 
 func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (host.RunInfo, error) {
@@ -129,7 +150,7 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 	if err != nil {
 		return errors.Join(err, rec.close())
 	}
-	return errors.Join(do(ownRuns{h}), h.Close(), rec.close())
+	return errors.Join(do(ownRuns{h, cfg.Store}), h.Close(), rec.close())
 }
 
 func newRunsList() *cobra.Command {
@@ -146,6 +167,9 @@ func newRunsList() *cobra.Command {
 				list, err := s.Runs(cmd.Context(), k.caller())
 				if err != nil {
 					return err
+				}
+				if own, ok := s.(ownRuns); ok {
+					list = append(list, own.done(cmd.Context(), k.caller())...)
 				}
 				if k.json {
 					return output.PrintJSON(cmd.OutOrStdout(), list)
@@ -167,7 +191,11 @@ func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
 		if r.Foreign {
 			foreign++
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, now.Sub(r.Created).Round(time.Second),
+		age := "-"
+		if !r.Created.IsZero() {
+			age = now.Sub(r.Created).Round(time.Second).String()
+		}
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, age,
 			expiry(r, now), kibibytes(r.ImageBytes), build(r), terminal.Short(ownerName(r.Session)))
 	}
 	if err := tw.Flush(); err != nil || foreign == 0 {
