@@ -34,7 +34,8 @@ var (
 	asks       = []settings.Ask{settings.AskAlways, settings.AskOnMiss, settings.AskOff}
 )
 
-// merge is the configuration with what a call asks for: the stricter of both.
+// merge is the configuration with what a call asks for: the stricter of both. What is configured is about the host that
+// is configured: see elevate for what leaves it.
 func merge(s *settings.Settings, agent string, in execInput) (policy, error) {
 	p := policy{
 		host:     cmp.Or(settings.Host(in.Host), s.Host),
@@ -65,7 +66,9 @@ func stricter[T ~string](order []T, configured, asked T) T {
 	return order[0]
 }
 
-// elevate is the policy of a command that leaves the sandbox.
+// elevate is the policy of a command that leaves the sandbox. That a sandbox has no list says nothing of what is outside:
+// there the allow-list holds and a person is asked, unless elevated.full is set. Who configures deny, or always to ask,
+// means it everywhere.
 func elevate(s *settings.Settings, agent string, in execInput, p policy) (policy, error) {
 	switch {
 	case !s.Elevated.Enabled:
@@ -78,10 +81,18 @@ func elevate(s *settings.Settings, agent string, in execInput, p policy) (policy
 		return p, sdk.Errorf(codeNotAllowed, "elevated commands run on host gateway, not on %s: leave host out", in.Host)
 	}
 	p.host, p.elevated = settings.Gateway, true
+	security, ask := stricter(securities, s.Security, settings.Allowlist), stricter(asks, s.Ask, settings.AskOnMiss)
 	if s.Elevated.Full {
-		p.security = stricter(securities, settings.Full, settings.Security(in.Security))
-		p.ask = stricter(asks, settings.AskOff, settings.Ask(in.Ask))
+		security, ask = settings.Full, settings.AskOff
+		if s.Security == settings.Deny {
+			security = settings.Deny
+		}
+		if s.Ask == settings.AskAlways {
+			ask = settings.AskAlways
+		}
 	}
+	p.security = stricter(securities, security, settings.Security(in.Security))
+	p.ask = stricter(asks, ask, settings.Ask(in.Ask))
 	return p.onNode(s, in)
 }
 

@@ -126,3 +126,36 @@ func TestHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestLeavingTheSandbox goes through what is configured for the sandbox, elevated.full and what a call asks for: a list
+// that the sandbox lacks holds outside, and what is denied or always asked about is so everywhere.
+func TestLeavingTheSandbox(t *testing.T) {
+	for _, security := range securities {
+		for _, ask := range asks {
+			for _, full := range []bool{false, true} {
+				s := &settings.Settings{Host: settings.Sandbox, Security: security, Ask: ask, Elevated: settings.Elevated{Enabled: true, Agents: []string{"ops"}, Full: full}}
+				wantSecurity, wantAsk := settings.Allowlist, settings.AskOnMiss
+				if full {
+					wantSecurity, wantAsk = settings.Full, settings.AskOff
+				}
+				if security == settings.Deny {
+					wantSecurity = settings.Deny
+				}
+				if ask == settings.AskAlways {
+					wantAsk = settings.AskAlways
+				}
+				for _, call := range securities {
+					for _, callAsk := range asks {
+						p, err := merge(s, "ops", execInput{Elevated: true, Security: string(call), Ask: string(callAsk)})
+						if err != nil || p.security != stricter(securities, wantSecurity, call) || p.ask != stricter(asks, wantAsk, callAsk) {
+							t.Errorf("%s, %s, full %v, call %s, %s: %s, %s, %v", security, ask, full, call, callAsk, p.security, p.ask, err)
+						}
+					}
+				}
+				if p, err := merge(s, "ops", execInput{Elevated: true}); err != nil || p.security != wantSecurity || p.ask != wantAsk {
+					t.Errorf("%s, %s, full %v: %s, %s, %v", security, ask, full, p.security, p.ask, err)
+				}
+			}
+		}
+	}
+}
