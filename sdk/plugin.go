@@ -29,7 +29,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// RunContext names the agent, session and run a call belongs to.
+// RunContext names the agent, session and run a call belongs to. What a plugin keeps for
+// a session, it keeps by RunContext.Identity: a host may tell users apart by any field.
 type RunContext = protocol.RunContext
 
 // Plugin collects tools, namespaces and handlers. Register everything before

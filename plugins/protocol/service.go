@@ -3,9 +3,11 @@ package protocol
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 )
 
-// RunContext names the run a call belongs to.
+// RunContext names the run a call belongs to. What tells sessions apart is
+// [RunContext.Identity], and no single field.
 type RunContext struct {
 	AgentID    string `json:"agentId"`
 	SessionKey string `json:"sessionKey"`
@@ -15,6 +17,16 @@ type RunContext struct {
 	RunID  string          `json:"runId"`
 	TurnID string          `json:"turnId,omitempty"`
 	Config json.RawMessage `json:"config,omitempty"`
+}
+
+// Identity is a text that all turns of a session share, and no other session has; "" for a
+// caller that names neither an agent nor a session. A plugin that keeps something for a
+// session keeps it under this: a caller may be known by any one of the fields.
+func (r RunContext) Identity() string {
+	if r.AgentID == "" && r.SessionKey == "" && r.SessionID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q %q %q", r.AgentID, r.SessionKey, r.SessionID)
 }
 
 // Configuration is what the host gives a plugin before the first call.

@@ -129,9 +129,8 @@ func (s *shell) giveUp(session *sessions.Session, why error) (processResult, err
 	return processResult{}, errors.Join(why, session.Kill(ctx))
 }
 
-func owner(rc sdk.RunContext) sessions.Owner {
-	return sessions.Owner{Agent: rc.AgentID, Session: rc.SessionID}
-}
+// owner is whose a process is: the caller's alone, also where it has no name.
+func owner(rc sdk.RunContext) sessions.Owner { return sessions.Owner("session " + rc.Identity()) }
 
 // explain makes an error one that programs can compare.
 func explain(err error) error {

@@ -14,7 +14,8 @@ import (
 // record is what the storage has of a process in the background, for the time after the
 // plugin has ended.
 type record struct {
-	Owner  sessions.Owner `json:"owner"`
+	// Owner is empty in what earlier versions have written, and then no one's.
+	Owner  sessions.Owner `json:"session"`
 	Result processResult  `json:"result"`
 }
 

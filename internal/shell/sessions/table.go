@@ -13,8 +13,8 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/execution"
 )
 
-// Owner is an agent's session with the host.
-type Owner struct{ Agent, Session string }
+// Owner is a session with the host, as its identity.
+type Owner string
 
 // Spec is what a session is started with.
 type Spec struct {

@@ -94,7 +94,7 @@ func (l *launcher) Start(context.Context, execution.Command) (execution.Process,
 
 var limits = Limits{OutputBytes: 1 << 10, Running: 3, Keep: time.Hour, Grace: time.Second}
 
-var ada = Owner{Agent: "ada", Session: "s1"}
+var ada = Owner("ada s1")
 
 func newTable(t *testing.T, l Limits) (*Table, *launcher) {
 	t.Helper()
@@ -217,7 +217,7 @@ func TestOwners(t *testing.T) {
 	table, l := newTable(t, limits)
 	s, _ := mustStart(t, table, l, Spec{Owner: ada})
 	id := s.State().ID
-	for _, o := range []Owner{{Agent: "ada", Session: "s2"}, {Agent: "bob", Session: "s1"}, {}} {
+	for _, o := range []Owner{"ada s2", "bob s1", ""} {
 		if _, err := table.Get(o, id); codeOf(err) != CodeUnknown {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -252,7 +252,7 @@ func TestBounds(t *testing.T) {
 		if _, err := table.Start(t.Context(), l, Spec{Owner: ada}); codeOf(err) != CodeTooMany {
 			t.Errorf("%v", err)
 		}
-		other, _ := mustStart(t, table, l, Spec{Owner: Owner{Agent: "bob"}})
+		other, _ := mustStart(t, table, l, Spec{Owner: "bob"})
 		if _, err := table.Clear(ada, running[0].State().ID); codeOf(err) != CodeRunning {
 			t.Errorf("%v", err)
 		}
@@ -278,7 +278,7 @@ func TestBounds(t *testing.T) {
 		if all := table.List(ada); len(all) != 0 {
 			t.Errorf("%d are kept for too long", len(all))
 		}
-		if _, err := table.Get(Owner{Agent: "bob"}, other.State().ID); err != nil {
+		if _, err := table.Get(Owner("bob"), other.State().ID); err != nil {
 			t.Errorf("a process that runs is removed: %v", err)
 		}
 		table.Close("closed")
