@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,49 @@ func TestAnApprovalIsForOneCall(t *testing.T) {
 	}
 	if _, err := h.CallApproved(sdk.CallApproval{ID: "apr_1"}, "exec", input); code(err) != codeApproval {
 		t.Errorf("an approval of nothing: %v", err)
+	}
+}
+
+// TestAnApprovalIsForContents: what a person has approved does not run once a file has changed that it takes commands
+// from, and the question names the file.
+func TestAnApprovalIsForContents(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	h := start(t, map[string]any{"host": "gateway", "workdir": work, "allow": []string{"cat"}})
+	put := func(name, content string) {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(work, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for line, file := range map[string]string{
+		"sh x.sh": "x.sh", "bash ./x.sh a b": "x.sh", "./x.sh": "x.sh", "sh < x.sh": "x.sh", "cat x.sh | sh": "x.sh", ". ./x.sh": "x.sh", "source x.sh": "x.sh", "cd sub && sh y.sh": "sub/y.sh", "sh sub/../x.sh": "x.sh",
+		"make": "Makefile", "make -C sub all": "sub/Makefile", "make -f rules.mk": "rules.mk", "make --file=rules.mk": "rules.mk", "python3 x.py": "x.py", "env A=1 python3 x.py": "x.py", "for i in 1 2; do sh x.sh; done": "x.sh",
+		"npm run build": "package.json", "node --require=x.js x.py": "x.js", "eval \"$(cat x.sh)\"": "x.sh", "timeout 5 sh x.sh": "x.sh", "find . -name a -exec sh x.sh ';'": "x.sh",
+	} {
+		put(file, "echo HARMLESS\n")
+		input := map[string]any{"command": line}
+		v := judged(t, h, "exec", input)
+		if v.Approval == nil || !strings.Contains(v.Approval.Description, filepath.Base(file)+" (sha256 ") {
+			t.Errorf("%s: the question does not name %s: %+v", line, file, v.Approval)
+			continue
+		}
+		put(file, "echo EVIL\n")
+		if raw, err := h.CallApproved(sdk.CallApproval{ID: "apr_1", Subject: v.Approval.Subject}, "exec", input); code(err) != codeApproval {
+			t.Errorf("%s: %s, %v", line, raw, err)
+		}
+	}
+	put("Makefile", "all:\n\techo ok\n")
+	if v := judged(t, h, "exec", map[string]any{"command": "make"}); !strings.Contains(v.Approval.Description, "\nNot known: what make reads beside that") {
+		t.Errorf("%s", v.Approval.Description)
+	}
+	put("log", "a")
+	v := judged(t, h, "exec", map[string]any{"command": "ls -l log"})
+	put("log", "b")
+	if again := judged(t, h, "exec", map[string]any{"command": "ls -l log"}); again.Approval.Subject != v.Approval.Subject {
+		t.Error("the contents of a file that is no program count")
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // describe shows a person what would run, and where. No line of it can be one that the
@@ -31,6 +33,12 @@ func (s *shell) describe(p *plan) string {
 	}
 	for _, e := range p.judgement.Effective {
 		b.WriteString("\nRuns: " + shownWords(e.Argv) + " (" + shownProgram(e.Path) + ")")
+	}
+	for _, f := range p.judgement.Files {
+		b.WriteString("\nReads: " + shownWord(f.Path) + " (sha256 " + oneLine(text.Shorten(f.Digest, 20)) + ")")
+	}
+	if len(p.judgement.Loaders) > 0 {
+		b.WriteString("\nNot known: what " + shownWords(p.judgement.Loaders) + " reads beside that, such as imports and includes; it may change until it runs")
 	}
 	for _, r := range p.reasons {
 		b.WriteString("\nAsked because: " + oneLine(r))

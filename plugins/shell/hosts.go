@@ -65,7 +65,7 @@ func (s *shell) judgePlan(ctx context.Context, p *plan) error {
 		if s.hosts.launchers[p.host] == nil {
 			return sdk.Errorf(codeHost, "commands cannot run on host %s here", p.host)
 		}
-		p.judgement = s.hosts.judge.Judge(p.in.Command, p.in.Env)
+		p.judgement = s.hosts.judge.In(p.dir).Judge(p.in.Command, p.in.Env)
 		return nil
 	}
 	n, err := s.node(p.node)

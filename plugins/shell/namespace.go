@@ -5,7 +5,7 @@ import "github.com/quoinhq/quoin/sdk"
 // prompt is what a model reads about the namespace with every call.
 const prompt = "Shell.run(command, options?) runs a shell command and returns {status, exitCode, output}; a command that takes longer than options.yieldMs (10 s) is then \"running\". " +
 	"Shell.start(command, options?) does not wait. Options: workdir, env, timeout (s), pty, ….\n" +
-	"Shell.sh`grep ${word} *.md` quotes its values. Results have methods: await r.wait() until it ends, r.poll({waitMs}) for new output, r.log({offset, limit}), r.write(text), r.sendKeys(...keys), r.kill().\n" +
+	"Shell.sh`grep ${word} *.md` quotes its values. Results have methods: await r.wait() until it ends, with all of its output, r.poll({waitMs}) for new output, r.log({offset, limit}), r.write(text), r.sendKeys(...keys), r.kill().\n" +
 	"Shell.list() and Shell.get(sessionId) find them again."
 
 // namespace is what programs see as Shell.

@@ -107,7 +107,11 @@ func (p *plan) makeSubject(prefix []string) string {
 	if !p.elevated {
 		prefix = []string{}
 	}
-	b, err := json.Marshal([]any{scope, what, p.host, p.node, p.elevated, prefix, p.in.PTY, p.dir, env})
+	programs := make([]string, len(p.judgement.Effective))
+	for i, e := range p.judgement.Effective {
+		programs[i] = e.Digest
+	}
+	b, err := json.Marshal([]any{scope, what, p.host, p.node, p.elevated, prefix, p.in.PTY, p.dir, env, programs, p.judgement.Files})
 	if err != nil {
 		panic(err) // texts always encode
 	}
@@ -131,13 +135,13 @@ const maxShownSubject = 200
 func (p *plan) rememberable() bool { return p.judgement.Subject != "" }
 
 // inputRule says who may write to the process. An approved shell runs what it reads, and
-// so does a program of the allow-list that takes commands from its terminal, as a pager
-// does.
+// so does a program of the allow-list that takes commands from its input or, as a pager
+// does, from its terminal.
 func (p *plan) inputRule() sessions.InputRule {
 	switch {
 	case p.decision == askFirst, p.decision == runAllowed && p.in.PTY && p.ask != settings.AskOff:
 		return sessions.ApprovedInput
-	case p.decision == runAllowed && p.in.PTY:
+	case p.decision == runAllowed && (p.in.PTY || p.judgement.NoInput):
 		return sessions.NoInput
 	}
 	return sessions.FreeInput

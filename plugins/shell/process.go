@@ -19,7 +19,7 @@ type processInput struct {
 	Action    string   `json:"action" enum:"list,status,poll,log,write,send-keys,paste,submit,resize,kill,clear,remove" jsonschema:"what to do; clear forgets a process that has ended, remove kills it before"`
 	SessionID string   `json:"sessionId,omitempty" max:"64" jsonschema:"which process; needed for all actions but list"`
 	WaitMs    *int64   `json:"waitMs,omitempty" min:"0" max:"1800000" jsonschema:"poll: how long to wait; without it, poll does not wait for output, and half an hour for the end"`
-	Until     string   `json:"until,omitempty" enum:"output,end" jsonschema:"poll: wait for new output (default), or for the end of the process"`
+	Until     string   `json:"until,omitempty" enum:"output,end" jsonschema:"poll: wait for new output (default), or for the end of the process and return all of its output"`
 	Offset    *int     `json:"offset,omitempty" min:"0" jsonschema:"log: first line, from 0; without it, the last lines"`
 	Limit     int      `json:"limit,omitempty" min:"1" max:"10000" default:"200" jsonschema:"log: how many lines"`
 	Raw       bool     `json:"raw,omitempty" jsonschema:"poll, log: keep the control sequences of terminals"`
@@ -41,7 +41,7 @@ func (s *shell) addProcess(p *sdk.Plugin) *sdk.ToolRef {
 	return sdk.AddTool(p, sdk.Tool{
 		Name:  processTool,
 		Label: "Look at processes",
-		Description: "Looks at the processes of this session that exec has started, writes to them and ends them. poll returns the output since the last answer and may wait for more; " +
+		Description: "Looks at the processes of this session that exec has started, writes to them and ends them. poll returns the output since the last answer and may wait for more, and all of it with until: \"end\"; " +
 			"log returns lines of all of it. Output in the middle of very much is left out.",
 		Examples: []sdk.Example{
 			{Description: "wait for the end, a minute at most", Input: processInput{Action: "poll", SessionID: "k3d6a2bq-q2x7m4c9aa", Until: "end", WaitMs: &wait}},
@@ -102,7 +102,8 @@ func (s *shell) act(ctx context.Context, o sessions.Owner, session *sessions.Ses
 	return answer, err
 }
 
-// poll returns the output since the last answer.
+// poll returns the output since the last answer, or all of it where the caller waits for the end: which part of it an
+// earlier answer had would be a matter of luck.
 func poll(ctx context.Context, session *sessions.Session, in processInput) (processAnswer, error) {
 	wait, untilEnd := time.Duration(0), in.Until == "end"
 	if untilEnd {
@@ -114,6 +115,9 @@ func poll(ctx context.Context, session *sessions.Session, in processInput) (proc
 	text, omitted, err := session.Poll(ctx, wait, untilEnd, in.Raw)
 	if err != nil {
 		return processAnswer{}, err
+	}
+	if untilEnd {
+		text, omitted = session.Output(in.Raw)
 	}
 	r := stateOf(session.State())
 	r.Output, r.OmittedBytes = text, omitted
@@ -161,7 +165,7 @@ func (s *shell) approvalOfInput(session *sessions.Session, in processInput) (*sd
 		return nil, nil
 	}
 	if spec.Input == sessions.NoInput {
-		return nil, sdk.Errorf(codeDenied, "process %s takes no input: it has a terminal, where programs take commands that are not on the allow-list, and no one is asked here (plugins.shell.ask)", in.SessionID)
+		return nil, sdk.Errorf(codeDenied, "process %s takes no input: its programs would take commands from there that are not on the allow-list", in.SessionID)
 	}
 	typed, err := typingOf(session, in)
 	if err != nil {

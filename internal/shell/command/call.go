@@ -72,6 +72,9 @@ func (r *reading) builtin(words []word) (piece, bool) {
 	default:
 		return piece{}, false
 	}
+	if words[0].text == "cd" {
+		r.enter(args)
+	}
 	plain = plain && !words[0].glob && !slices.ContainsFunc(args, func(w word) bool { return w.glob })
 	if !plain {
 		r.unclear("the arguments of %s are not known", words[0].text)
@@ -119,6 +122,7 @@ func (r *reading) run(words []word, file *executable) piece {
 
 // unknown notes a command whose file is not known.
 func (r *reading) unknown(words []word) piece {
+	r.contents.code = append(r.contents.code, r.paths(words)...)
 	r.effective = append(r.effective, Effective{Argv: texts(words), Behind: slices.Clone(r.behind)})
 	return piece{}
 }
@@ -130,6 +134,18 @@ func (r *reading) leaf(exe *executable, words []word) piece {
 	if err := r.judge.allows(exe, args, r.open); err != nil {
 		r.unlisted("%v", err)
 	}
+	line := exe.line(exe.hardened(args))
+	if exe.readsCommands(args) {
+		r.deaf, line = true, line+" < '/dev/null'"
+	}
+	if exe.runsCode() && !exe.harmless(args) {
+		r.contents.runs(r, exe, args)
+	} else {
+		r.contents.data = append(r.contents.data, r.paths(args)...)
+	}
+	if exe.readsRepositories() {
+		r.repositories(exe, args)
+	}
 	if r.open || exe.runsCode() && !exe.harmless(args) || slices.ContainsFunc(args, func(w word) bool { return w.glob }) {
 		r.rememberable = false
 	}
@@ -137,7 +153,7 @@ func (r *reading) leaf(exe *executable, words []word) piece {
 	if err != nil {
 		r.unclear("%v", err)
 	}
-	return piece{exe.line(exe.hardened(args)), string(essence)}
+	return piece{line, string(essence)}
 }
 
 // essences are words as a decision about them holds: ~/x and '~/x' have the same text, and

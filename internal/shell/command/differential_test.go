@@ -91,8 +91,11 @@ func (s *stage) run(t *testing.T, line, path string) (ran []string, exit string)
 	return ran, exit
 }
 
-// withoutHardening takes the words away that the judge gives to git.
+// withoutHardening takes the words away that the judge gives to git and go.
 func withoutHardening(words []string) []string {
+	if words[0] == "go" {
+		return slices.DeleteFunc(words, func(w string) bool { return w == "-buildvcs=false" })
+	}
 	n := 2 + 2*len(gitSettings)
 	if words[0] != "git" || len(words) < n || words[3] != gitSettings[0] {
 		return words

@@ -28,7 +28,7 @@ func gitProfile() *profile {
 			"log": history, "show": history, "shortlog": history, "whatchanged": history, "rev-list": history,
 			"reflog": {options: readOptions(log), check: reflog},
 			"diff":   read(diff), "diff-tree": read(log), "diff-index": read(diff), "diff-files": read(diff),
-			"status":        read("sbvz u? M? --short --branch --show-stash --porcelain? --long --verbose --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?"),
+			"status":        read("sbz u? M? --short --branch --show-stash --porcelain? --long --untracked-files? --ignored? --ignore-submodules? --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?"),
 			"ls-files":      read("cdmoiskutvfz x: X: --cached --deleted --modified --others --ignored --stage --killed --unmerged --directory --no-empty-directory --eol --exclude= --exclude-standard --error-unmatch --full-name  --abbrev? --deduplicate --format="),
 			"ls-tree":       read("drtlz --name-only --name-status --long --full-name --full-tree --abbrev? --object-only --format="),
 			"cat-file":      read("tspe --batch? --batch-check? --batch-all-objects --allow-unknown-type --unordered"),
@@ -51,6 +51,8 @@ func gitProfile() *profile {
 			"check-attr":    read("az --all --cached --stdin"),
 			"symbolic-ref":  {options: readOptions("q --quiet --short"), operands: 1},
 			"cherry":        read("v --abbrev?"),
+			"submodule":     {options: none, commands: map[string]*profile{}},
+			"bisect":        {options: none, commands: map[string]*profile{"log": listing("")}},
 			"version":       read("--build-options"),
 		},
 	}
@@ -96,6 +98,11 @@ func gitListing(options string) *profile {
 // gitSettings keep the configuration of a repository, which may be hostile, from running programs.
 var gitSettings = []string{
 	"core.fsmonitor=false", "core.hooksPath=/dev/null", "core.sshCommand=false", "log.showSignature=false", "gpg.program=false", "gpg.ssh.program=false", "gpg.x509.program=false", "protocol.allow=never",
+	// What a repository says of one protocol counts more than protocol.allow.
+	"protocol.ext.allow=never", "protocol.file.allow=never", "protocol.ssh.allow=never", "protocol.git.allow=never", "protocol.fd.allow=never",
+	"protocol.http.allow=never", "protocol.https.allow=never", "protocol.ftp.allow=never", "protocol.ftps.allow=never",
+	// A diff of a submodule is one by a git that gets no options.
+	"diff.submodule=short", "submodule.recurse=false",
 	// A checkout may have a whole repository as ordinary files, with a configuration.
 	"safe.bareRepository=explicit",
 }

@@ -64,9 +64,14 @@ const hostileGitConfig = `
 [remote "origin"]
 	url = "ext::PROGRAM remote"
 	uploadpack = "PROGRAM uploadpack"
-	vcs = x
 	promisor = true
 	partialclonefilter = blob:none
+[protocol]
+	allow = always
+[protocol "ext"]
+	allow = always
+[protocol "file"]
+	allow = always
 [extensions]
 	partialClone = origin
 [submodule "sub"]
@@ -101,7 +106,7 @@ const hostileGitConfig = `
 
 // gitLines are commands that only read, whatever the repository is configured to run.
 var gitLines = []string{
-	"git status", "git status -s", "git status --porcelain=v2 -uall", "git log", "git log -p", "git log --stat -3", "git log -p --show-notes", "git log -p -- f", "git show", "git show HEAD:f", "git show --stat HEAD",
+	"git status", "git status -s", "git status --porcelain=v2 -uall", "git log", "git status -v", "git status -vv", "git status --verbose", "git log -p", "git log --stat -3", "git log -p --show-notes", "git log -p -- f", "git show", "git show HEAD:f", "git show --stat HEAD",
 	"git show HEAD~1", "git diff", "git diff HEAD~1", "git diff --stat", "git diff --cached", "git diff --name-only", "git diff --submodule=diff HEAD~1", "git diff-files -p", "git diff-index -p HEAD", "git diff-tree -p HEAD",
 	"git blame f", "git grep one", "git grep --cached one", "git branch", "git branch -a", "git tag", "git remote -v", "git stash list", "git stash show -p", "git stash show", "git reflog", "git shortlog", "git shortlog HEAD", "git whatchanged -p", "git range-diff HEAD~1 HEAD HEAD",
 	"git rev-parse HEAD", "git describe --always --dirty", "git ls-files", "git ls-files -m", "git ls-files -o --exclude-standard", "git ls-tree HEAD", "git cat-file -p HEAD", "git config --get user.name", "git config --list", "git worktree list", "git cherry HEAD~1",

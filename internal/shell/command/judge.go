@@ -20,6 +20,14 @@ type Judge struct {
 	rules map[string][]rule // by the name of the executable, or its absolute path
 	files *files
 	shell shell
+	dir   string // of the commands; "" is none that is known
+}
+
+// In returns a Judge of commands in a directory: it also looks at what git would read there.
+func (j *Judge) In(dir string) *Judge {
+	in := *j
+	in.dir = dir
+	return &in
 }
 
 // shell is the one that runs command lines.
@@ -56,7 +64,7 @@ func (j *Judge) Judge(line string, env map[string]string) Judgement {
 	if reason := unusable(line); reason != "" {
 		return Judgement{Reasons: []string{reason}, Refused: true}
 	}
-	r := &reading{judge: j, plain: true, listed: true, rememberable: true}
+	r := &reading{judge: j, dirs: []string{j.dir}, plain: true, listed: true, rememberable: true}
 	if reason := misleading(line); reason != "" {
 		r.unclear("%s", reason)
 	}
@@ -73,11 +81,12 @@ func (j *Judge) Judge(line string, env map[string]string) Judgement {
 }
 
 func (r *reading) judgement(all piece, env map[string]string) Judgement {
-	g := Judgement{Reasons: r.reasons, Effective: r.effective}
+	files := r.files() // first: it may find reasons
+	g := Judgement{Reasons: r.reasons, Effective: r.effective, Files: files, Loaders: r.contents.loaders}
 	if !r.plain {
 		return g
 	}
-	g.Allowed, g.Line = r.listed, all.line
+	g.Allowed, g.Line, g.NoInput = r.listed, all.line, r.deaf
 	if r.rememberable {
 		h := sha256.New()
 		fmt.Fprintf(h, "quoin shell 1\n%s\n", all.essence)
@@ -113,6 +122,13 @@ type reading struct {
 	// that one of them adds words to it.
 	behind []string
 	open   bool
+	// dirs are the directories that a command may run in, behind each cd of the line; none
+	// where they are not known.
+	dirs []string
+	// contents are the files that the line may take commands from.
+	contents contents
+	// deaf says that a program takes commands from its input, so that it is to get none.
+	deaf bool
 	// plain says that every part is understood, listed that the allow-list has every
 	// command, rememberable that the commands are the same whenever the line runs.
 	plain, listed, rememberable bool

@@ -13,10 +13,17 @@ type Judgement struct {
 	// allowed: the executables as absolute paths, every word quoted but for patterns of
 	// file names. It is there for every line whose parts are all understood.
 	Line string
+	// NoInput reports that a program of Line would take commands from its input. Line
+	// gives it none, and neither must a caller.
+	NoInput bool
 	// Subject is what a decision for always is remembered for: a digest of the effective
 	// commands and of the contents of their files. Empty when the line cannot be
 	// remembered.
 	Subject string
+	// Files are those that the line takes commands from, as far as its words name them, and
+	// Loaders the programs that may load more when they run.
+	Files   []File
+	Loaders []string
 	// Refused reports that the line must not run at all, whatever a person says: it is
 	// too long to be shown whole, or has bytes that a shell would not take as they are
 	// shown.

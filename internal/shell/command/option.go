@@ -67,9 +67,11 @@ func (p parsed) has(names ...string) bool {
 	return slices.ContainsFunc(p.given, func(g givenOption) bool { return slices.Contains(names, g.name) })
 }
 
-// read reads arguments. anyGlob accepts patterns that may stand for options. strict stops
-// at the first operand, as programs do that run the rest as a command.
-func (o *options) read(args []word, anyGlob, strict bool) (p parsed, err error) {
+// read reads arguments. Of the first of them, as many as written, a rule has every word: an
+// option there that is not known is the operator's, but for the last, which would take the
+// next word. anyGlob accepts patterns that may stand for options. strict stops at the first
+// operand, as programs do that run the rest as a command; where that is must be known.
+func (o *options) read(args []word, written int, anyGlob, strict bool) (p parsed, err error) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a.open && !anyGlob {
@@ -90,7 +92,10 @@ func (o *options) read(args []word, anyGlob, strict bool) (p parsed, err error) 
 			return p, fmt.Errorf("the pattern %s stands for options", a.text)
 		}
 		next, err := o.option(a.text, &p)
-		if err != nil {
+		switch {
+		case err != nil && !strict && i < written-1 && args[i+1].text != "--":
+			continue
+		case err != nil:
 			return p, err
 		}
 		if next {

@@ -95,13 +95,29 @@ func (e *executable) acceptsRest(args []word, written int, open bool) error {
 	if open {
 		return errOpen
 	}
-	for _, a := range args[written:] {
-		if a.open || strings.HasPrefix(a.text, "-") {
+	return plainOperands(e.fileKind(), args[written:])
+}
+
+// plainOperands refuses words that no rule has written out, and that say how a program runs.
+func plainOperands(kind string, args []word) error {
+	for _, a := range args {
+		switch {
+		case a.open || strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
 			return fmt.Errorf("the option %s is not in the rule", a.text)
+		case makers[kind] && strings.Contains(a.text, "="):
+			return fmt.Errorf("the variable %s is not in the rule", a.text)
+		case strings.HasPrefix(a.text, "@") && responders[kind]:
+			return fmt.Errorf("the options in %s are not in the rule", a.text)
 		}
 	}
 	return nil
 }
+
+// makers set variables by words such as SHELL=x, and responders read options from @file.
+var (
+	makers     = set("make gmake bmake just task rake scons bmake meson bazel mage")
+	responders = set("gcc g++ cc c++ c89 c99 clang clang++ ld as rustc java javac kotlinc scala nasm dotnet msbuild ar")
+)
 
 // linked are programs that a file does by the name it is called by, so that the profile of the name is the right one.
 var linked = map[string]string{"xzcat": "xz", "bzcat": "bzip", "zcat": "gzip", "zstdcat": "zstd", "fd": "fdfind"}
@@ -143,9 +159,8 @@ func (p *profile) accepts(args []word, written int, open bool) error {
 	if p.commands != nil {
 		return p.command(args, written)
 	}
-	args = args[written:]
 	if p.options != nil {
-		read, err := p.options.read(args, false, false)
+		read, err := p.options.read(args, written, false, false)
 		if err == nil && p.with != nil {
 			err = p.with(read)
 		}
@@ -165,9 +180,10 @@ func (p *profile) accepts(args []word, written int, open bool) error {
 	return nil
 }
 
-// command judges the arguments of a program with commands of its own.
+// command judges the arguments of a program with commands of its own. Where the command
+// stands, the options of the program say: a rule that has options alone has no command.
 func (p *profile) command(args []word, written int) error {
-	first, err := p.place(args, written)
+	first, err := p.place(args)
 	if err != nil {
 		return err
 	}
@@ -184,20 +200,12 @@ func (p *profile) command(args []word, written int) error {
 	if name.glob || written <= first {
 		return fmt.Errorf("its command %s may do more than read", name.text)
 	}
-	for _, a := range args[written:] {
-		if a.open || strings.HasPrefix(a.text, "-") {
-			return fmt.Errorf("the option %s is not in the rule", a.text)
-		}
-	}
-	return nil
+	return plainOperands("", args[written:])
 }
 
 // place is where in the arguments the command stands.
-func (p *profile) place(args []word, written int) (int, error) {
-	if written > 0 {
-		return 0, nil
-	}
-	read, err := p.options.read(args, false, true)
+func (p *profile) place(args []word) (int, error) {
+	read, err := p.options.read(args, 0, false, true)
 	return read.first, err
 }
 
@@ -207,7 +215,7 @@ func (e *executable) hardened(args []word) []word {
 	if p == nil || p.harden == nil {
 		return args
 	}
-	if first, err := p.place(args, 0); err == nil && first < len(args) && p.commands[args[first].text] != nil {
+	if first, err := p.place(args); err == nil && first < len(args) && p.commands[args[first].text] != nil {
 		return p.harden(args, first)
 	}
 	return args

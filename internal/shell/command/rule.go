@@ -28,7 +28,10 @@ func readRules(s *settings.Settings) (map[string][]rule, error) {
 	for i, entry := range s.Allow {
 		words, err := exampleWords(entry)
 		if err == nil {
-			err = addRule(rules, settings.Rule{Command: append(words, restOfWords)})
+			if exe := (&executable{name: path.Base(words[0])}); !exe.readsCommands(literals(words[1:])) {
+				words = append(words, restOfWords)
+			}
+			err = addRule(rules, settings.Rule{Command: words})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("plugins.shell.allow[%d]: %q: %w", i, entry, err)
@@ -83,6 +86,14 @@ func (r *rule) check(exe *executable) error {
 		(!slices.ContainsFunc(r.words, isOperand) || slices.Contains(r.words, "-s") || slices.Contains(r.words, "-i")) {
 		return fmt.Errorf(`%s runs what its input says: write the file that it is to run, as in "%s /srv/build.sh"`, exe.name, exe.name)
 	}
+	if r.rest && exe.readsCommands(literals(r.words)) {
+		return fmt.Errorf("it takes commands from its words and its input: leave out %s, so that the rule is for these words alone", restOfWords)
+	}
+	if p := exe.profile(); r.rest && p != nil && p.commands != nil {
+		if _, err := p.place(literals(r.words)); err != nil {
+			return fmt.Errorf("what follows %s cannot be known: %w: leave out %s, so that the rule is for these words alone", strings.Join(r.words, " "), err, restOfWords)
+		}
+	}
 	wild := r.rest || slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(w, "*") })
 	if !wild || !exe.runsCode() || exe.profile() != nil && !slices.ContainsFunc(r.words, isPattern) {
 		return nil
@@ -96,10 +107,33 @@ func (r *rule) check(exe *executable) error {
 	if exe.profile() != nil {
 		optionBefore, optionItself = strings.HasPrefix(r.words[0], "-"), false
 	}
-	if !slices.ContainsFunc(r.words[:first], isOperand) || optionBefore || optionItself {
+	if !slices.ContainsFunc(r.words[:first], isOperand) || optionBefore || optionItself || exe.profile() == nil && !saysWhatRuns(exe.kind(), r.words[:first]) {
 		return fmt.Errorf(`%s runs what its arguments say: write the words that must follow it, as in "%s check"`, exe.name, exe.name)
 	}
 	return nil
+}
+
+// leading are options, with an argument, that a rule may have before the word that says what runs, by program. The
+// argument of one with ! is that word.
+var leading = map[string]string{
+	"python": "-m! -c!", "pypy": "-m! -c!", "perl": "-e!", "ruby": "-e!", "lua": "-e!", "node": "-e!", "nodejs": "-e!", "php": "-f! -r!", "java": "-jar!",
+	"make": "-C -f", "gmake": "-C -f", "sudo": "-u -g", "doas": "-u", "yarn": "--cwd", "pnpm": "-C --dir", "cargo": "--manifest-path", "gh": "-R --repo", "helm": "-n --namespace",
+}
+
+// saysWhatRuns reports whether the words of a rule have one that says what a program runs. Behind an option that is not
+// known, the next word may be no more than an argument.
+func saysWhatRuns(kind string, words []string) bool {
+	options := strings.Fields(leading[kind])
+	for len(words) > 1 {
+		if slices.Contains(options, words[0]+"!") {
+			return true
+		}
+		if !slices.Contains(options, words[0]) {
+			break
+		}
+		words = words[2:]
+	}
+	return len(words) > 0 && isOperand(words[0])
 }
 
 // takesCommands reports whether a program without a file runs what its input says.
@@ -182,7 +216,7 @@ func (r *rule) accepts(exe *executable, args []word, open bool) error {
 			return miss
 		}
 	}
-	if !r.rest {
+	if !r.rest || !open && len(args) == len(r.words) && len(args) > 0 && !slices.ContainsFunc(r.words, isPattern) {
 		return nil
 	}
 	if err := exe.acceptsRest(args, len(r.words), open); err != nil {

@@ -37,6 +37,9 @@ func (r *reading) statement(s *syntax.Stmt) piece {
 	if s.Background || s.Coprocess || s.Disown {
 		r.unclear("a command runs in the background of the shell: start it with background instead")
 	}
+	before := r.deaf
+	r.deaf = false
+	defer func() { r.deaf = r.deaf || before }()
 	var p piece
 	switch c := s.Cmd.(type) {
 	case nil:
@@ -57,7 +60,14 @@ func (r *reading) statement(s *syntax.Stmt) piece {
 		p = p.with("! ", "")
 	}
 	for _, d := range s.Redirs {
-		p = p.with("", r.redirect(d))
+		text := r.redirect(d)
+		if r.deaf && !strings.Contains(text, ">") {
+			if text != " < '/dev/null'" {
+				r.unlisted("it gives commands to a program that takes them from its input")
+			}
+			text = "" // it has that input
+		}
+		p = p.with("", text)
 	}
 	return p
 }
@@ -77,8 +87,14 @@ func (r *reading) binary(c *syntax.BinaryCmd) piece {
 	default:
 		r.unclear("the operator %s is not known", c.Op)
 	}
-	left := r.statement(c.X)
-	return joined(left, " "+c.Op.String()+" ", r.statement(c.Y))
+	left, before := r.statement(c.X), r.deaf
+	r.deaf = false
+	right := r.statement(c.Y)
+	if r.deaf && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) {
+		r.unlisted("it gives commands to a program that takes them from its input")
+	}
+	r.deaf = r.deaf || before
+	return joined(left, " "+c.Op.String()+" ", right)
 }
 
 // inside reads the commands in the parts of a construct that is not plain, so that a
@@ -138,6 +154,7 @@ func (r *reading) redirect(d *syntax.Redirect) string {
 		return ""
 	}
 	w := r.word(d.Word)
+	r.contents.data = append(r.contents.data, r.paths([]word{w})...)
 	op := d.Op.String()
 	switch d.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:

@@ -16,11 +16,12 @@ func goProfile() *profile {
 		o.single = true
 		return o
 	}
-	build := "--a --msan --asan --cover --covermode= --coverpkg= --trimpath --buildvcs="
+	build := "--a --msan --asan --cover --covermode= --coverpkg= --trimpath"
 	test := build + " --run= --skip= --bench= --benchmem --benchtime= --count= --cpu= --failfast --fullpath --list= --parallel= --short --shuffle= --timeout= --vet= --fuzz= --fuzztime="
 	return &profile{
-		options: readOptions(""),
+		options: singles("--C="),
 		alone:   true,
+		harden:  hardenGo,
 		commands: map[string]*profile{
 			"version": {options: singles("--m --v")},
 			"env":     {options: singles("--json --changed"), check: plainNames},
@@ -32,6 +33,20 @@ func goProfile() *profile {
 			"vet":     {options: goOptions(""), written: true},
 		},
 	}
+}
+
+// hardenGo keeps go from running git, which runs what a repository configures.
+func hardenGo(args []word, command int) []word {
+	at := command + 1
+	if !slices.Contains([]string{"list", "build", "test", "vet"}, args[command].text) {
+		return args
+	}
+	for ; at < len(args) && strings.HasPrefix(strings.TrimPrefix(args[at].text, "-"), "-C"); at++ { // it has to be the first
+		if !strings.Contains(args[at].text, "=") {
+			at++
+		}
+	}
+	return slices.Concat(args[:at:at], []word{literal("-buildvcs=false")}, args[at:])
 }
 
 func singles(spec string) *options {
@@ -59,7 +74,7 @@ func tarProfile() *profile {
 		if len(args) > 0 && tarBundle.MatchString(args[0].text) {
 			args[0].text = "-" + args[0].text
 		}
-		p, err := o.read(args, false, false)
+		p, err := o.read(args, 0, false, false)
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func prefix(spec string, own func(r *reading, args []word) (int, error)) wrapper
 	o := readOptions(spec)
 	return func(r *reading, exe *executable, words []word) (piece, bool) {
 		args := words[1:]
-		read, err := o.read(args, false, true)
+		read, err := o.read(args, 0, false, true)
 		n := read.first
 		if err == nil && own != nil {
 			var more int
@@ -124,7 +124,7 @@ var xargsOptions = readOptions("0rtx n: P: L: I: d: s: E: --null --no-run-if-emp
 // xargs runs a command with words of its input.
 func xargs(r *reading, exe *executable, words []word) (piece, bool) {
 	args := words[1:]
-	read, err := xargsOptions.read(args, false, true)
+	read, err := xargsOptions.read(args, 0, false, true)
 	for _, g := range read.given {
 		if g.name == "I" && g.value != "{}" && g.value != "%" {
 			err = fmt.Errorf("it replaces %q: use {}", g.value)

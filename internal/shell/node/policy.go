@@ -83,7 +83,7 @@ func (p *policy) rule(j Job) (*ruling, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := Verdict{Judgement: p.own.Judge(j.Line, j.Env), Security: p.settings.Security, Ask: p.settings.Ask, Dir: dir}
+	v := Verdict{Judgement: p.own.In(dir).Judge(j.Line, j.Env), Security: p.settings.Security, Ask: p.settings.Ask, Dir: dir}
 	listed, judged := v.Allowed, v.Line
 	if v.Security == settings.Full {
 		v.Allowed, v.Reasons = !v.Refused, nil
@@ -94,7 +94,7 @@ func (p *policy) rule(j Job) (*ruling, error) {
 		if err != nil {
 			return nil, err
 		}
-		theirs := judge.Judge(j.Line, j.Env)
+		theirs := judge.In(dir).Judge(j.Line, j.Env)
 		v.Allowed, v.Refused = v.Allowed && theirs.Allowed, v.Refused || theirs.Refused
 		v.Reasons = append(v.Reasons, theirs.Reasons...)
 		if !limited || v.Line == "" {
