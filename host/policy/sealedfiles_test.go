@@ -161,3 +161,61 @@ func TestAGrantMustMakeSense(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWasRevokedDoesNotComeBack: who can write where approvals are kept may put a grant back, which is sealed. It
+// answers nothing; a grant that is given later does.
+func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openApprovals(t, dir)
+	g := policy.Grant{ID: "grt_" + strings.Repeat("0", 32), ToolID: "t", Hook: "h", Severity: policy.SeverityInfo, Created: time.Now().Add(-time.Hour), Expires: time.Now().Add(time.Hour)}
+	if err := s.Remember(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "approvals", g.ID+".grant")
+	row, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Forget(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := os.WriteFile(file, row, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Grant(t.Context(), g.ID); !errors.Is(err, policy.ErrNotFound) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if all, err := s.Grants(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if err := s.Forget(t.Context(), g.ID); err != nil {
+			t.Errorf("it cannot be removed: %v", err)
+		}
+		if err := s.Sweep(t.Context(), time.Now()); err != nil {
+			t.Error(err)
+		}
+	}
+	again := g
+	again.Created = time.Now().Add(time.Minute)
+	if err := s.Remember(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Grant(t.Context(), g.ID); err != nil {
+		t.Errorf("a later decision: %v", err)
+	}
+	if err := errors.Join(s.Sweep(t.Context(), time.Now().Add(2*time.Hour)), s.Forget(t.Context(), g.ID)); err != nil {
+		t.Error(err)
+	}
+	gone, err := filepath.Glob(filepath.Join(dir, "approvals", "*.gone"))
+	if err != nil || len(gone) != 1 {
+		t.Errorf("%q, %v", gone, err)
+	}
+	if err := s.Sweep(t.Context(), time.Now().Add(2*time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if gone, err = filepath.Glob(filepath.Join(dir, "approvals", "*.gone")); err != nil || len(gone) != 0 {
+		t.Errorf("%q, %v", gone, err)
+	}
+}

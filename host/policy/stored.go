@@ -22,6 +22,7 @@ const (
 	askExt   = ".ask"   // the approval as it was asked; never changed
 	doneExt  = ".done"  // its resolution: the process that creates it has decided
 	grantExt = ".grant" // a grant
+	goneExt  = ".gone"  // when a grant was revoked; kept until the grant would have ended
 )
 
 // grantPattern is what ids of grants look like.
@@ -334,7 +335,26 @@ func (s *StoredApprovals) Grant(ctx context.Context, id string) (*Grant, error) 
 		return nil, ErrNotFound
 	}
 	b, err := s.docs.Read(ctx, name)
-	return s.grant(documents.Document{Name: name, Content: b, Err: err})
+	g, err := s.grant(documents.Document{Name: name, Content: b, Err: err})
+	if err != nil {
+		return nil, err
+	}
+	b, err = s.docs.Read(ctx, id+goneExt)
+	switch gone, err := s.revoked(documents.Document{Name: id + goneExt, Content: b, Err: err}); {
+	case errors.Is(err, ErrNotFound):
+		return g, nil
+	case err != nil:
+		return nil, err
+	case !g.Created.After(gone):
+		return nil, ErrNotFound
+	}
+	return g, nil
+}
+
+// revoked is the time in a document that says when a grant was revoked. Who can write to the driver could put the grant
+// back, which is sealed as it was.
+func (s *StoredApprovals) revoked(doc documents.Document) (at time.Time, err error) {
+	return at, s.decode(doc, &at)
 }
 
 // grant is the grant in a document.
@@ -355,9 +375,23 @@ func (s *StoredApprovals) Grants(ctx context.Context) ([]*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
+	revoked, err := s.docs.All(ctx, goneExt)
+	if err != nil {
+		return nil, err
+	}
+	gone := make(map[string]time.Time, len(revoked))
+	for _, doc := range revoked {
+		if at, err := s.revoked(doc); err == nil {
+			gone[strings.TrimSuffix(doc.Name, goneExt)] = at
+		}
+	}
 	out := make([]*Grant, 0, len(docs))
 	for _, doc := range docs {
-		if g, err := s.grant(doc); err == nil {
+		g, err := s.grant(doc)
+		if err != nil {
+			continue
+		}
+		if at, ok := gone[g.ID]; !ok || g.Created.After(at) {
 			out = append(out, g)
 		}
 	}
@@ -382,11 +416,38 @@ func (s *StoredApprovals) Forget(ctx context.Context, id string) error {
 			return fmt.Errorf("%s: %w", id, documents.ErrMoving)
 		}
 	}
+	if err := s.revoke(ctx, id); err != nil {
+		return err
+	}
 	err = s.docs.Remove(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}
 	return err
+}
+
+// revoke notes that a grant is revoked: a copy of it does not come back.
+func (s *StoredApprovals) revoke(ctx context.Context, id string) error {
+	g, err := s.Grant(ctx, id)
+	switch {
+	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrNotFound):
+		return nil // it answers nothing
+	case err != nil:
+		return err
+	}
+	now := time.Now()
+	if g.Created.After(now) { // by a clock that is ahead
+		now = g.Created
+	}
+	b, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	end := g.Expires
+	if end.IsZero() { // of a store that is older than the field
+		end = g.Created.Add(DefaultRemember)
+	}
+	return s.docs.Replace(ctx, id+goneExt, b, end)
 }
 
 // Sweep implements Approvals. What does not verify is left for the operator.
@@ -395,6 +456,13 @@ func (s *StoredApprovals) Sweep(ctx context.Context, now time.Time) error {
 	done, err := s.docs.Names(ctx, doneExt, time.Time{})
 	if err != nil {
 		return err
+	}
+	revoked, err := s.docs.Names(ctx, goneExt, now)
+	if err != nil {
+		return err
+	}
+	if err := s.docs.Remove(ctx, revoked...); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
 	}
 	resolved := make(map[string]bool, len(done))
 	for _, name := range done {
