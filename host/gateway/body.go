@@ -35,8 +35,8 @@ func (b bodyReader) fields(w http.ResponseWriter, r *http.Request) (*fields, *Pr
 // readAhead reads the body before the request is charged for a call or a stream.
 // Its bytes are charged to the session as they arrive, until release is called.
 func (b bodyReader) readAhead(w http.ResponseWriter, r *http.Request, session Session) (release func(), _ *Problem) {
-	charged := &chargedReader{of: r.Body, meter: b.limits.bodies, owner: quota.OwnerOf(session)}
-	release = func() { charged.meter.Give(charged.owner, charged.n) }
+	charged := &quota.Reader{Of: r.Body, Meter: b.limits.bodies, Owner: quota.OwnerOf(session)}
+	release = charged.Release
 	if r.ContentLength == 0 {
 		return release, nil
 	}
@@ -44,8 +44,8 @@ func (b bodyReader) readAhead(w http.ResponseWriter, r *http.Request, session Se
 		return release, p
 	}
 	whole, p := b.readAll(w, charged)
-	if charged.denied != nil {
-		return release, b.limits.busy(session, charged.denied)
+	if charged.Denied != nil {
+		return release, b.limits.busy(session, charged.Denied)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(whole))
 	return release, p
@@ -67,29 +67,6 @@ func (b bodyReader) readAll(w http.ResponseWriter, body io.ReadCloser) ([]byte, 
 	setReadDeadline(w, time.Time{})
 	return whole, nil
 }
-
-// chargedReader charges the bytes that are read through it to an owner.
-type chargedReader struct {
-	of     io.ReadCloser
-	meter  *quota.Meter
-	owner  quota.Owner
-	n      int64         // bytes charged so far
-	denied *quota.Denied // why the meter refused more
-}
-
-// Read implements io.Reader. It fails when the meter refuses the bytes.
-func (c *chargedReader) Read(b []byte) (int, error) {
-	n, err := c.of.Read(b)
-	if d := c.meter.Take(c.owner, int64(n)); d != nil {
-		c.denied = d
-		return 0, d
-	}
-	c.n += int64(n)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (c *chargedReader) Close() error { return c.of.Close() }
 
 // checkMediaType insists on JSON. A web page cannot send JSON to another origin
 // without a preflight request, which this server refuses.

@@ -78,25 +78,23 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Ses
 	}
 	m := newMetered(s, session)
 	defer m.release()
-	meter := s.http.calls
-	if r.Method == http.MethodGet {
-		meter = s.http.streams
-	}
-	if !m.take(w, meter, 1) {
-		return
-	}
+	// The body is read first: one that comes slowly must not count against others.
 	body, ok := s.readBody(w, r, m)
 	if !ok {
 		return
 	}
-	method := methodOf(body)
-	if method == listen && !m.exchange(w, meter, s.http.streams) {
+	method, meter := methodOf(body), s.http.calls
+	if r.Method == http.MethodGet || method == listen {
+		meter = s.http.streams
+	}
+	if !m.take(w, meter, 1) {
 		return
 	}
 	r = as(r, session)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if s.needsConnection(r, method) {
 		s.http.kept.ServeHTTP(w, r)
+		s.connections.opened(w.Header().Get(headerSession), identity(session))
 		return
 	}
 	s.http.each.ServeHTTP(w, r)
@@ -116,16 +114,14 @@ func methodOf(body []byte) string {
 // readBody reads the body of a request, as far as it may be long. It answers the
 // request itself if it is longer.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, m *metered) ([]byte, bool) {
-	most := s.options.MaxBody
-	if r.ContentLength >= 0 && r.ContentLength < most {
-		most = r.ContentLength
-	}
-	if !m.take(w, s.http.bodies, most) {
-		return nil, false
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.options.MaxBody))
+	charged := &quota.Reader{Of: r.Body, Meter: s.http.bodies, Owner: quota.OwnerOf(m.caller)}
+	m.body = charged
+	body, err := io.ReadAll(http.MaxBytesReader(w, charged, s.options.MaxBody))
 	var large *http.MaxBytesError
 	switch {
+	case charged.Denied != nil:
+		m.busy(w, charged.Denied)
+		return nil, false
 	case errors.As(err, &large):
 		http.Error(w, fmt.Sprintf("the body is longer than the %d bytes this server takes", large.Limit), http.StatusRequestEntityTooLarge)
 		return nil, false
@@ -137,7 +133,6 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, m *metered) ([
 		http.Error(w, "the body did not arrive whole", http.StatusBadRequest)
 		return nil, false
 	}
-	m.give(s.http.bodies, most-int64(len(body)))
 	// The body has arrived: the answer may take as long as it needs. A writer that has
 	// no deadlines belongs to the embedder.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -166,16 +161,7 @@ func (s *Server) needsConnection(r *http.Request, method string) bool {
 	if id := r.Header.Get(headerSession); id != "" {
 		return strings.HasPrefix(id, s.process+".")
 	}
-	return r.Method == http.MethodPost && method == "initialize" && s.connections() < s.options.MaxConnections
-}
-
-// connections counts the connections that are open.
-func (s *Server) connections() int {
-	n := 0
-	for range s.server.Sessions() {
-		n++
-	}
-	return n
+	return r.Method == http.MethodPost && method == "initialize" && s.connections.room(s)
 }
 
 // loopback reports whether an address with or without a port is one of this machine

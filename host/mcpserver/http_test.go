@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -226,6 +227,62 @@ func TestBodyThatComesSlowly(t *testing.T) {
 	c := connectHTTP(t, web.URL+"/mcp", eras[0], nil)
 	if _, got := call(t, c, "exec", map[string]any{"code": "await new Promise((go) => setTimeout(go, 300)); return 1"}); got["value"] != 1.0 {
 		t.Errorf("exec: %v", got)
+	}
+}
+
+// TestSlowBodiesTakeNothingFromOthers: requests of one caller that announce much and send nothing hold no place and no
+// bytes that another caller needs.
+func TestSlowBodiesTakeNothingFromOthers(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{MaxCalls: 2, MaxBody: 1 << 20})
+	for _, name := range []string{"one", "two"} {
+		web := overHTTP(t, s, host.Session{SessionID: name})
+		for range 40 {
+			conn, err := net.Dial("tcp", web.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			// The answer 100 says that the server reads the body.
+			fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n", web.Listener.Addr())
+			if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+				t.Fatalf("%q %v", line, err)
+			}
+		}
+	}
+	if status, _, answer := post(t, overHTTP(t, s, me).URL, olderList); status != http.StatusOK {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// TestConnectionsAreShared: where there is no room for one more, the oldest of the caller with the most goes, and who has
+// a single one keeps it.
+func TestConnectionsAreShared(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newHost(t, host.Config{}), mcpserver.Options{MaxConnections: 4})
+	open := func(name string) string {
+		_, header, answer := post(t, overHTTP(t, s, host.Session{SessionID: name}).URL, initialize)
+		if id := header.Get("Mcp-Session-Id"); id != "" {
+			return id
+		}
+		t.Fatalf("%s has no connection: %s", name, answer)
+		return ""
+	}
+	works := func(name, id string) bool {
+		status, _, _ := post(t, overHTTP(t, s, host.Session{SessionID: name}).URL, olderList, "Mcp-Session-Id", id)
+		return status == http.StatusOK
+	}
+	first := open("early")
+	var greedy []string
+	for range 10 {
+		greedy = append(greedy, open("greedy"))
+	}
+	other := open("other")
+	if !works("early", first) || !works("other", other) || !works("greedy", greedy[9]) {
+		t.Error("a connection is gone that was no one too many")
+	}
+	if works("greedy", greedy[0]) {
+		t.Error("the oldest of the greediest is still there")
 	}
 }
 

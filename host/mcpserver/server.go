@@ -25,7 +25,9 @@ type Server struct {
 	process string
 	tasks   *Tasks
 	drivers *drivers
-	times   times
+	// connections are those that are kept between requests.
+	connections connections
+	times       times
 }
 
 // New returns a server of a host, which it borrows.
