@@ -113,3 +113,18 @@ func TestGroupsThatMayWrite(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestASecretThatOthersCanReadIsRefused, whatever the secret is of: sources in files are for all of them.
+func TestASecretThatOthersCanReadIsRefused(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("hunter2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FileSecret(file)(); err == nil || !strings.Contains(err.Error(), "0644") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
+	}
+}

@@ -3,7 +3,6 @@ package plugins
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
@@ -38,22 +38,12 @@ func EnvSecret(name string) SecretSource {
 	}
 }
 
-// FileSecret is the content of a file, without the line end that editors leave.
+// FileSecret is the content of a file, without the line end that editors leave. A file that
+// other users can use or own is refused.
 func FileSecret(path string) SecretSource {
-	return func() (_ string, err error) {
-		st, err := os.Stat(path)
-		if err != nil {
-			return "", err
-		}
-		if !st.Mode().IsRegular() { // a pipe would wait for a writer
-			return "", fmt.Errorf("%s is not a file", path)
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return "", err
-		}
-		b, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+2))
-		return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), errors.Join(err, f.Close())
+	return func() (string, error) {
+		b, err := durable.ReadPrivate(path, maxSecretBytes+2)
+		return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), err
 	}
 }
 

@@ -57,7 +57,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 	}{
 		{"no variable", map[string]SecretSource{"token": EnvSecret("QUOIN_TEST_ABSENT")}, m, []string{`"token"`, "QUOIN_TEST_ABSENT", "not set"}},
 		{"no file", map[string]SecretSource{"token": FileSecret("/nonexistent/token")}, m, []string{`"token"`, "/nonexistent/token"}},
-		{"a folder", map[string]SecretSource{"token": FileSecret(t.TempDir())}, m, []string{`"token"`, "not a file"}},
+		{"a folder", map[string]SecretSource{"token": FileSecret(t.TempDir())}, m, []string{`"token"`, "not a regular file"}},
 		{"too short", map[string]SecretSource{"token": given("abc")}, m, []string{`"token"`, "3 bytes", "at least 4"}},
 		{"too long", map[string]SecretSource{"token": given(strings.Repeat("x", maxSecretBytes+1))}, m, []string{`"token"`, "more than"}},
 		{"not text", map[string]SecretSource{"token": given("abc\xff")}, m, []string{`"token"`, "UTF-8"}},

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
@@ -110,8 +113,33 @@ func (f *File) checkShell(path string) error {
 	return nil
 }
 
-// ShellConfig is plugins.shell as the plugin and a node read it, whether the plugin is enabled or not.
-func (f *File) ShellConfig() (json.RawMessage, error) { return json.Marshal(f.shell) }
+// ShellConfig is plugins.shell as the plugin and a node read it, whether the plugin is enabled or not. The sandbox hides
+// every file that the configuration names for itself.
+func (f *File) ShellConfig() (json.RawMessage, error) {
+	s := *f.shell
+	files, err := f.ownFiles()
+	if err != nil {
+		return nil, err
+	}
+	s.Sandbox.Deny = slices.Concat(s.Sandbox.Deny, files)
+	return json.Marshal(s)
+}
+
+// ownFiles are the absolute paths of all files that fields name: those called …File, and what stands behind file:.
+func (f *File) ownFiles() (files []string, err error) {
+	for _, v := range f.Report.Values {
+		text, _ := v.Value.(string)
+		path, ok := strings.CutPrefix(text, "file:")
+		if text == "" || !ok && !strings.HasSuffix(v.Field, "File") {
+			continue
+		}
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
+}
 
 // addShell adds the shell plugin to what a host starts, if it is enabled.
 func (f *File) addShell(p *host.PluginConfig) {

@@ -105,3 +105,30 @@ func TestShellMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestTheSandboxHidesEveryFileOfTheConfiguration goes through all fields that name a file, so that a new one is hidden.
+func TestTheSandboxHidesEveryFileOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	f, err := Load(Sources{Text: []byte(`{
+		plugins: {shell: {enabled: true, sandbox: {deny: ["/srv/own"]}}, secrets: {a: {token: "file:/s/plugin"}}},
+		mcp: {servers: {m: {url: "https://x.example/mcp", oauth: {clientId: "c", clientSecret: "file:/s/oauth"}}}},
+		state: {url: "file:/s/url", keyFile: "/s/state.key"}, server: {tokenFile: "/s/token"}, cluster: {listen: "127.0.0.1:1", advertise: "x:1", secret: "file:/s/cluster"},
+	}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := f.ShellConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/srv/own", "/s/plugin", "/s/oauth", "/s/url", "/s/state.key", "/s/token", "/s/cluster"} {
+		if !strings.Contains(string(raw), `"`+path+`"`) {
+			t.Errorf("%s is not hidden: %s", path, raw)
+		}
+	}
+	for _, v := range f.Report.Values { // the secrets above are all there are
+		if text, _ := v.Value.(string); strings.HasSuffix(v.Field, "File") && text == "" && !strings.HasPrefix(v.Field, "cluster.") {
+			t.Errorf("%s is not part of this test", v.Field)
+		}
+	}
+}

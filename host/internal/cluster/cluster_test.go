@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -303,6 +304,14 @@ func (a *authority) issue(t *testing.T) *Credentials {
 		t.Fatal(err)
 	}
 	writePEM(t, filepath.Join(dir, "key.pem"), "PRIVATE KEY", text)
+	open := filepath.Join(dir, "open.pem")
+	writePEM(t, open, "PRIVATE KEY", text)
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Certificates(filepath.Join(dir, "cert.pem"), open, filepath.Join(a.dir, "ca.pem")); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "0644")) {
+		t.Errorf("a key that others can read: %v", err)
+	}
 	c, err := Certificates(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(a.dir, "ca.pem"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/quoinhq/quoin/internal/durable"
 	"github.com/quoinhq/quoin/internal/mutualtls"
 )
 
@@ -30,11 +31,22 @@ func SharedSecret(secret []byte) (*Credentials, error) {
 	return &Credentials{c, c}, nil
 }
 
+// maxPEM bounds a file with a key or certificates.
+const maxPEM = 1 << 20
+
 // Certificates are credentials of a certificate with its key, both PEM files, and of the
 // authority that has signed those of all hosts. A certificate names the host part of the
 // address that its host advertises, and is good for servers and clients.
 func Certificates(certFile, keyFile, caFile string) (*Credentials, error) {
-	own, err := tls.LoadX509KeyPair(certFile, keyFile)
+	key, err := durable.ReadPrivate(keyFile, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the key of this host: %w", err)
+	}
+	certificate, err := durable.ReadFile(certFile, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of this host: %w", err)
+	}
+	own, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate of this host: %w", err)
 	}
