@@ -16,7 +16,7 @@ type connections struct {
 
 type connection struct{ id, owner string }
 
-// opened notes a connection that a request has opened or used; id is "" where there is none.
+// opened notes a connection that a request has opened or used; id is "" where it has not.
 func (c *connections) opened(id, owner string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

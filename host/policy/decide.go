@@ -108,6 +108,8 @@ func (a *Approval) offers(d Decision) error {
 	switch {
 	case len(a.Questions) > 0:
 		return fmt.Errorf("%w: the approval asks questions, expected their answers", ErrNotAllowed)
+	case d == AllowAlways && grantScope(a.Session) == "" && slices.Contains(a.Allowed, AllowOnce):
+		return fmt.Errorf("%w: %s needs a session to be remembered for, and the call names none, as by the header Quoin-Session-Key; expected %s", ErrNotAllowed, d, joined(a.Allowed))
 	case !slices.Contains(a.Allowed, d):
 		return fmt.Errorf("%w: %s, expected %s", ErrNotAllowed, d, joined(a.Allowed))
 	}

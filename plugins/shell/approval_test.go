@@ -93,7 +93,13 @@ func TestAnApprovalIsForOneCall(t *testing.T) {
 func TestAnApprovalIsForContents(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
-	h := start(t, map[string]any{"host": "gateway", "workdir": work, "allow": []string{"cat"}})
+	bin := t.TempDir()
+	for _, name := range []string{"npm", "node", "make", "python3"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := start(t, map[string]any{"host": "gateway", "workdir": work, "allow": []string{"cat"}, "path": []string{bin, "/usr/bin", "/bin"}})
 	put := func(name, content string) {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(content), 0o755); err != nil {
 			t.Fatal(err)
@@ -120,7 +126,7 @@ func TestAnApprovalIsForContents(t *testing.T) {
 		}
 	}
 	put("Makefile", "all:\n\techo ok\n")
-	if v := judged(t, h, "exec", map[string]any{"command": "make"}); !strings.Contains(v.Approval.Description, "\nNot known: what make reads beside that") {
+	if v := judged(t, h, "exec", map[string]any{"command": "make"}); !strings.Contains(v.Approval.Description, "\nNot known: what make reads besides that") {
 		t.Errorf("%s", v.Approval.Description)
 	}
 	put("log", "a")
@@ -262,5 +268,23 @@ func TestTerminalsOfTheAllowListTakeNoInput(t *testing.T) {
 	h.CallInto(&r, "process", map[string]any{"action": "poll", "sessionId": r.SessionID, "until": "end"})
 	if r.Output != "tea" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestWhatCannotRunIsNotAsked: no person decides about a blank line, or about a program that is not there.
+func TestWhatCannotRunIsNotAsked(t *testing.T) {
+	t.Parallel()
+	h := start(t, map[string]any{"host": "gateway"})
+	for line, want := range map[string]string{
+		"   ": "the command is blank", "nosuchprogram ls": "nosuchprogram", "env A=1 nosuchprogram": "nosuchprogram", "nosuchprogram | cat": "nosuchprogram", "sh -c 'nosuchprogram x'": "nosuchprogram",
+	} {
+		if v := judged(t, h, "exec", map[string]any{"command": line}); !v.Block || !strings.Contains(v.Reason, want) {
+			t.Errorf("%q: %+v", line, v)
+		}
+	}
+	for _, line := range []string{"eval ls", "nosuchprogram || ls", "command -v nosuchprogram && nosuchprogram", "ls | nosuchprogram", "if true; then nosuchprogram; fi", "./nosuchprogram", "f() { nosuchprogram; }"} {
+		if v := judged(t, h, "exec", map[string]any{"command": line}); v.Approval == nil {
+			t.Errorf("%q: %+v", line, v)
+		}
 	}
 }

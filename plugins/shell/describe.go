@@ -38,7 +38,7 @@ func (s *shell) describe(p *plan) string {
 		b.WriteString("\nReads: " + shownWord(f.Path) + " (sha256 " + oneLine(text.Shorten(f.Digest, 20)) + ")")
 	}
 	if len(p.judgement.Loaders) > 0 {
-		b.WriteString("\nNot known: what " + shownWords(p.judgement.Loaders) + " reads beside that, such as imports and includes; it may change until it runs")
+		b.WriteString("\nNot known: what " + shownWords(p.judgement.Loaders) + " reads besides that, such as imports and includes; it may change until it runs")
 	}
 	for _, r := range p.reasons {
 		b.WriteString("\nAsked because: " + oneLine(r))

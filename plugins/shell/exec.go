@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -47,13 +48,10 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 	if err != nil {
 		return processResult{}, err
 	}
-	seconds := in.Timeout
-	if seconds == 0 {
-		seconds = s.settings.TimeoutSeconds
-	}
+	seconds := cmp.Or(in.Timeout, float64(s.settings.TimeoutSeconds))
 	session, err := s.table.Start(ctx, launcher, sessions.Spec{
 		Owner: owner(c.Run), Command: s.command(p), Line: in.Command, Host: string(p.host),
-		Timeout: time.Duration(seconds) * time.Second, ApprovalID: approvalID, Input: p.inputRule(),
+		Timeout: time.Duration(seconds * float64(time.Second)), ApprovalID: approvalID, Input: p.inputRule(),
 	})
 	if err != nil {
 		return processResult{}, explain(err)
@@ -68,12 +66,12 @@ func (s *shell) yieldAfter(in execInput) time.Duration {
 	if in.Background {
 		return 0
 	}
-	ms := s.settings.YieldMs
+	ms := float64(s.settings.YieldMs)
 	if in.YieldMs != nil {
 		ms = *in.YieldMs
 	}
-	ms = min(max(ms, settings.MinYield.Milliseconds()), settings.MaxYield.Milliseconds())
-	return time.Duration(ms) * time.Millisecond
+	ms = min(max(ms, float64(settings.MinYield.Milliseconds())), float64(settings.MaxYield.Milliseconds()))
+	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // progressEvery and progressBytes bound how often the output of a command is shown while

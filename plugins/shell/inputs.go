@@ -12,9 +12,10 @@ type execInput struct {
 	Command    string            `json:"command" min:"1" jsonschema:"the command line, as a POSIX shell or bash reads it"`
 	Workdir    string            `json:"workdir,omitempty" jsonschema:"working directory; a relative one is below the configured one, and host node takes none"`
 	Env        map[string]string `json:"env,omitempty" jsonschema:"further environment variables"`
-	YieldMs    *int64            `json:"yieldMs,omitempty" jsonschema:"how long to wait for the end before the command goes on in the background; 10 to 120000, default 10000"`
+	Cwd        string            `json:"cwd,omitempty" jsonschema:"another name of workdir"`
+	YieldMs    *float64          `json:"yieldMs,omitempty" jsonschema:"how long to wait for the end before the command goes on in the background; 10 to 120000, default 10000"`
 	Background bool              `json:"background,omitempty" jsonschema:"do not wait at all"`
-	Timeout    int64             `json:"timeout,omitempty" min:"1" max:"86400" jsonschema:"seconds after which the command and all it has started are killed; default 1800"`
+	Timeout    float64           `json:"timeout,omitempty" min:"0" max:"604800" jsonschema:"seconds after which the command and all it has started are killed; 0 stands for the default, 1800"`
 	PTY        bool              `json:"pty,omitempty" jsonschema:"give it a terminal, for programs that need one"`
 	Elevated   bool              `json:"elevated,omitempty" jsonschema:"run outside the sandbox with elevated rights, where that is allowed"`
 	Host       string            `json:"host,omitempty" enum:"sandbox,gateway,node" jsonschema:"where to run"`
@@ -50,4 +51,4 @@ func decodeParams(raw json.RawMessage, known []string, into any) error {
 	return nil
 }
 
-var execFields = []string{"command", "workdir", "env", "yieldMs", "background", "timeout", "pty", "elevated", "host", "security", "ask", "node"}
+var execFields = []string{"command", "workdir", "cwd", "env", "yieldMs", "background", "timeout", "pty", "elevated", "host", "security", "ask", "node"}

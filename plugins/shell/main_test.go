@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,6 +65,29 @@ func TestDefaultsAllowNothing(t *testing.T) {
 	h = start(t, map[string]any{"host": "gateway", "ask": "off"})
 	if _, err := h.Call("exec", map[string]any{"command": "echo hello"}); !errors.As(err, &e) || e.Code != codeDenied || !strings.Contains(e.Message, "not allowed") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestNumbersAndNames are taken as other shells of models take them.
+func TestNumbersAndNames(t *testing.T) {
+	t.Parallel()
+	h := start(t, gatewayFull())
+	dir := t.TempDir()
+	for _, in := range []map[string]any{{"timeout": 0}, {"timeout": 30.5}, {"yieldMs": 20000.5}, {"yieldMs": nil}, {"cwd": dir}, {"timeout": 604800}} {
+		in["command"] = "pwd; echo $HOME"
+		var r processResult
+		h.CallInto(&r, "exec", in)
+		if r.Status != "completed" || in["cwd"] == dir && !strings.HasPrefix(r.Output, dir+"\n") {
+			t.Errorf("%v: %+v", in, r)
+		}
+		if u, err := user.Current(); err != nil || !strings.HasSuffix(r.Output, "\n"+u.HomeDir+"\n") {
+			t.Errorf("%v: the home of the user is %+v, %q %v", in, u, r.Output, err)
+		}
+	}
+	var r processResult
+	h.CallInto(&r, "exec", map[string]any{"command": "sleep 60", "timeout": 0.3, "yieldMs": 120000})
+	if !r.TimedOut {
+		t.Errorf("%+v", r)
 	}
 }
 

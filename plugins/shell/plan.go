@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,6 +47,10 @@ const (
 
 // plan decides what becomes of a call of exec.
 func (s *shell) plan(ctx context.Context, rc sdk.RunContext, in execInput) (*plan, error) {
+	if strings.TrimSpace(in.Command) == "" {
+		return nil, sdk.Errorf("invalid_input", "the command is blank: give the command line to run")
+	}
+	in.Workdir = cmp.Or(in.Workdir, in.Cwd)
 	pol, err := merge(s.settings, rc.AgentID, in)
 	if err != nil {
 		return nil, err
@@ -74,6 +79,8 @@ func (p *plan) decide() {
 	switch {
 	case p.judgement.Refused:
 		p.decision = refuse
+	case p.judgement.Missing != "" && p.security != settings.Full:
+		p.decision = refuse // no person can make it run
 	case p.security == settings.Deny:
 		p.decision, p.reasons = refuse, []string{"the security mode is deny"}
 	case p.security == settings.Full && p.ask != settings.AskAlways:

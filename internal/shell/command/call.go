@@ -8,6 +8,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// shellBuiltins are the commands of shells that are no program.
+var shellBuiltins = set(`. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo enable eval exec exit export false fc fg getopts hash
+	help history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait`)
+
 // call reads a simple command.
 func (r *reading) call(c *syntax.CallExpr) piece {
 	var prefix string
@@ -106,6 +110,9 @@ func (r *reading) run(words []word, file *executable) piece {
 		exe, err = &applet, nil
 	}
 	if err != nil {
+		if r.maybe == 0 && len(r.effective) == 0 && !strings.Contains(name.text, "/") && !shellBuiltins[name.text] {
+			r.missing = name.text
+		}
 		r.unclear("%v", err)
 		return r.unknown(words)
 	}

@@ -16,7 +16,7 @@ import (
 // File is a file of commands, as it was when it was judged.
 type File struct {
 	Path   string `json:"path"`
-	Digest string `json:"digest"` // SHA-256, in hexadecimal; why there is none, if it cannot be read
+	Digest string `json:"digest"` // SHA-256, in hexadecimal; or why it cannot be read
 }
 
 // buildFiles are those that a program takes commands from without being told.

@@ -12,7 +12,7 @@ var launchers = set(`
 	lxc machinectl systemd-run systemd-nspawn bwrap firejail proot proxychains torsocks unbuffer rlwrap script fakeroot dbus-run-session xvfb-run faketime screen tmux byobu
 `)
 
-// scripted are programs that take commands from the file that their first word names, and then none from their input.
+// scripted are programs that take commands from the file that their first word names, and then no more from their input.
 var scripted = set(`python pypy perl ruby node nodejs php lua luajit tclsh wish expect guile rscript scala groovy racket sbcl clisp raku swipl gnuplot m4 julia ocaml`)
 
 // innermost is the program that a launcher starts if it is one that takes commands, with its words; else the program itself.

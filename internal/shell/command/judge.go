@@ -20,7 +20,7 @@ type Judge struct {
 	rules map[string][]rule // by the name of the executable, or its absolute path
 	files *files
 	shell shell
-	dir   string // of the commands; "" is none that is known
+	dir   string // of the commands; "" is not known
 }
 
 // In returns a Judge of commands in a directory: it also looks at what git would read there.
@@ -82,7 +82,7 @@ func (j *Judge) Judge(line string, env map[string]string) Judgement {
 
 func (r *reading) judgement(all piece, env map[string]string) Judgement {
 	files := r.files() // first: it may find reasons
-	g := Judgement{Reasons: r.reasons, Effective: r.effective, Files: files, Loaders: r.contents.loaders}
+	g := Judgement{Reasons: r.reasons, Effective: r.effective, Files: files, Loaders: r.contents.loaders, Missing: r.missing}
 	if !r.plain {
 		return g
 	}
@@ -122,12 +122,16 @@ type reading struct {
 	// that one of them adds words to it.
 	behind []string
 	open   bool
-	// dirs are the directories that a command may run in, behind each cd of the line; none
+	// dirs are the directories that a command may run in, behind each cd of the line; empty
 	// where they are not known.
 	dirs []string
+	// missing is the program that runs first, if it is not there. maybe counts the parts of
+	// the line around what is read that may not run it at all.
+	missing string
+	maybe   int
 	// contents are the files that the line may take commands from.
 	contents contents
-	// deaf says that a program takes commands from its input, so that it is to get none.
+	// deaf says that a program takes commands from its input, so that it must not have any.
 	deaf bool
 	// plain says that every part is understood, listed that the allow-list has every
 	// command, rememberable that the commands are the same whenever the line runs.

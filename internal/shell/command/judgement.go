@@ -14,7 +14,7 @@ type Judgement struct {
 	// file names. It is there for every line whose parts are all understood.
 	Line string
 	// NoInput reports that a program of Line would take commands from its input. Line
-	// gives it none, and neither must a caller.
+	// gives it no input, and a caller must not either.
 	NoInput bool
 	// Subject is what a decision for always is remembered for: a digest of the effective
 	// commands and of the contents of their files. Empty when the line cannot be
@@ -24,6 +24,8 @@ type Judgement struct {
 	// Loaders the programs that may load more when they run.
 	Files   []File
 	Loaders []string
+	// Missing is the program that the line would run first, if it is not there.
+	Missing string
 	// Refused reports that the line must not run at all, whatever a person says: it is
 	// too long to be shown whole, or has bytes that a shell would not take as they are
 	// shown.

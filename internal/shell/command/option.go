@@ -67,8 +67,8 @@ func (p parsed) has(names ...string) bool {
 	return slices.ContainsFunc(p.given, func(g givenOption) bool { return slices.Contains(names, g.name) })
 }
 
-// read reads arguments. Of the first of them, as many as written, a rule has every word: an
-// option there that is not known is the operator's, but for the last, which would take the
+// read reads arguments. A rule has the first of them, as many as written: an option there
+// that is not known is the operator's, but for the last, which would take the
 // next word. anyGlob accepts patterns that may stand for options. strict stops at the first
 // operand, as programs do that run the rest as a command; where that is must be known.
 func (o *options) read(args []word, written int, anyGlob, strict bool) (p parsed, err error) {

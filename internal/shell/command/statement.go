@@ -87,9 +87,15 @@ func (r *reading) binary(c *syntax.BinaryCmd) piece {
 	default:
 		r.unclear("the operator %s is not known", c.Op)
 	}
+	if c.Op == syntax.OrStmt {
+		r.maybe++
+		defer func() { r.maybe-- }()
+	}
 	left, before := r.statement(c.X), r.deaf
 	r.deaf = false
+	r.maybe++ // the left may fail
 	right := r.statement(c.Y)
+	r.maybe--
 	if r.deaf && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) {
 		r.unlisted("it gives commands to a program that takes them from its input")
 	}
@@ -104,7 +110,8 @@ func (r *reading) inside(node syntax.Node) {
 		r.depth--
 		return
 	}
-	defer func() { r.depth-- }()
+	r.maybe++
+	defer func() { r.depth, r.maybe = r.depth-1, r.maybe-1 }()
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if s, ok := n.(*syntax.Stmt); ok {
 			r.statement(s)

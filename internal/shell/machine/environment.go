@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"os"
+	"os/user"
 	"slices"
 	"strings"
 
@@ -26,8 +27,8 @@ func Environment(s *settings.Settings, p Place, more map[string]string) []string
 		"HOME": p.Dir, "LANG": "C.UTF-8", "SHELL": p.Shell, "TERM": "dumb",
 		"PAGER": "cat", "GIT_PAGER": "cat", // no one turns pages
 	}
-	if p.Host == settings.Gateway {
-		env["HOME"] = cmp.Or(os.Getenv("HOME"), p.Dir)
+	if u, err := user.Current(); p.Host == settings.Gateway && err == nil { // programs find what the user has set up
+		env["HOME"], env["USER"], env["LOGNAME"] = cmp.Or(u.HomeDir, p.Dir), u.Username, u.Username
 	}
 	if tz := os.Getenv("TZ"); tz != "" {
 		env["TZ"] = tz
