@@ -38,6 +38,8 @@ type Declaration struct {
 	Once *Call `json:"once,omitempty"`
 	// Undo is a call of a revertible tool that its inverse undoes.
 	Undo *Undo `json:"undo,omitempty"`
+	// Private are calls whose effect the session alone sees that has made them.
+	Private []Private `json:"private,omitempty"`
 	// Storage is a call that succeeds and uses what the host keeps for the plugin.
 	Storage *Call `json:"storage,omitempty"`
 	// Mappings are arguments that mapping functions turn into inputs.
@@ -62,6 +64,14 @@ type Undo struct {
 	Call
 	// Shows is a call of a read-only tool whose result differs once the call is made, and
 	// is what it was once the call is undone.
+	Shows Call `json:"shows"`
+}
+
+// Private is a call whose effect no other session sees.
+type Private struct {
+	Call
+	// Shows is a call of a read-only tool whose result differs for the session of Call, and
+	// for no other, also for one that differs from it in a single field.
 	Shows Call `json:"shows"`
 }
 

@@ -16,6 +16,7 @@ var parts = []Part{
 	{Name: "large inputs arrive", process: largeInput},
 	{Name: "examples work", process: examples},
 	{Name: "declared calls do as declared", process: declaredCalls},
+	{Name: "sessions see nothing of each other", process: privateCalls},
 	{Name: "calls run at the same time", process: concurrent},
 	{Name: "cancelled calls end", process: cancelled},
 	{Name: "calls end with their time", wire: deadlines},

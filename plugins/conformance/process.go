@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,11 +40,13 @@ func (e *exam) call(ctx context.Context, tool string, input json.RawMessage) (js
 
 // keyedCall calls a tool with an idempotency key; "" is one of its own.
 func (e *exam) keyedCall(ctx context.Context, tool string, input json.RawMessage, key string, progress func(json.RawMessage)) (json.RawMessage, error) {
+	return e.callAs(ctx, run, tool, input, key, progress)
+}
+
+// callAs calls a tool for a session.
+func (e *exam) callAs(ctx context.Context, as namespaces.RunContext, tool string, input json.RawMessage, key string, progress func(json.RawMessage)) (json.RawMessage, error) {
 	id := fmt.Sprintf("call-%d", e.calls.Add(1))
-	if key == "" {
-		key = id
-	}
-	return e.process.CallTool(ctx, plugins.CallRequest{Tool: tool, CallID: id, IdempotencyKey: key, Run: run, Input: input}, progress)
+	return e.process.CallTool(ctx, plugins.CallRequest{Tool: tool, CallID: id, IdempotencyKey: cmp.Or(key, id), Run: as, Input: input}, progress)
 }
 
 // setup makes the calls that the declared ones need.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -39,6 +40,7 @@ type out struct {
 func testPlugin(id string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
 	tool := sdk.Tool{Name: "double", Description: "Doubles n.", ReadOnly: true, Examples: []sdk.Example{{Input: in{N: 2}}}}
+	addMemory(p, id == "good")
 	if id == "good" {
 		double := sdk.AddTool(p, tool, func(_ context.Context, _ *sdk.Call, v in) (out, error) { return out{2 * v.N}, nil })
 		p.AddNamespace(sdk.Namespace{ID: id, Global: "Good", Description: "Good.", Scope: sdk.Scope{"double": sdk.Verb(double).Positional("n")}})
@@ -66,6 +68,26 @@ func testPlugin(id string) *sdk.Plugin {
 	return p
 }
 
+// addMemory adds tools that keep the last number of a session: by its identity, or by two of the fields that it has.
+func addMemory(p *sdk.Plugin, whole bool) {
+	var kept sync.Map
+	of := func(r sdk.RunContext) string {
+		if whole {
+			return r.Identity()
+		}
+		return r.AgentID + " " + r.SessionID
+	}
+	sdk.AddTool(p, sdk.Tool{Name: "keep", Description: "Keeps n."}, func(_ context.Context, c *sdk.Call, v in) (out, error) {
+		kept.Store(of(c.Run), v.N)
+		return out{v.N}, nil
+	})
+	sdk.AddTool(p, sdk.Tool{Name: "kept", Description: "Returns what was kept.", ReadOnly: true}, func(_ context.Context, c *sdk.Call, _ struct{}) (out, error) {
+		n, _ := kept.Load(of(c.Run))
+		number, _ := n.(int)
+		return out{number}, nil
+	})
+}
+
 func install(t *testing.T, id string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id)
@@ -78,6 +100,10 @@ func install(t *testing.T, id string) string {
 	}
 	manifest := fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 2, "command": "./plugin"}`, id)
 	if err := os.WriteFile(filepath.Join(dir, "plugin.json"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	declaration := `{"private": [{"tool": "keep", "input": {"n": 7}, "shows": {"tool": "kept", "input": {}}}]}`
+	if err := os.WriteFile(filepath.Join(dir, conformance.DeclarationName), []byte(declaration), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(self, filepath.Join(dir, "plugin")); err != nil {
@@ -101,6 +127,7 @@ func TestABadPluginIsFoundOut(t *testing.T) {
 		"gave a reason to block, but did not block",
 		"asks for an approval that no host understands",
 		"the hook after tool calls broke",
+		"a session with another session key sees what keep has done for another",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("not reported: %s\nreported:\n%s", want, all)
