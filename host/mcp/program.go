@@ -18,6 +18,7 @@ import (
 // program is the running program of one connection.
 type program struct {
 	process *childprocess.Process
+	release func() error // of what ends the group when the host is killed
 	conn    *lineConn
 	log     *lineLog
 	done    chan struct{} // closed when the program is gone and its output is read
@@ -55,7 +56,12 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
-	p := &program{process: process, conn: newLineConn(inW, outR, log, changed), log: log, done: make(chan struct{})}
+	release, err := process.Guard()
+	if err != nil {
+		process.Kill()
+		return nil, errors.Join(err, files.close())
+	}
+	p := &program{process: process, release: release, conn: newLineConn(inW, outR, log, changed), log: log, done: make(chan struct{})}
 	err = errors.Join(inR.Close(), outW.Close(), errW.Close())
 	go p.watch(errR, pipeGrace)
 	if err != nil {
@@ -77,6 +83,9 @@ func (p *program) watch(stderr *os.File, pipeGrace time.Duration) {
 	read := make(chan error, 1)
 	go func() { read <- childprocess.ReadLines(stderr, p.log.stderr) }()
 	<-p.process.Done()
+	if err := p.release(); err != nil {
+		p.log.log.Debug("what watches over an MCP server did not end in order", "error", err)
+	}
 	deadline := time.Now().Add(pipeGrace)
 	_ = p.conn.out.SetReadDeadline(deadline) // fails only if it is closed already
 	err := stderr.SetReadDeadline(deadline)
