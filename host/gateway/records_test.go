@@ -162,11 +162,12 @@ func (r *reader) next() (e trajectory.Event, more bool) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	c := serve(t, newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 100}}), gateway.Options{MaxStreams: 3}, nil)
+	c := serve(t, newHost(t, host.Config{Quotas: host.Quotas{SessionPercent: 100}}), gateway.Options{MaxStreams: 4}, nil)
 	other := host.Session{SessionID: "other"}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	mine, all := c.stream(ctx, t, ""), c.as(host.Session{}).stream(ctx, t, "")
+	turn := c.as(host.Session{TurnID: "turn"}).stream(ctx, t, "")
 	id := c.as(other).exec(`await yield_control()`).text("runId")
 	one := c.as(other).stream(ctx, t, "?run="+id)
 	c.as(other).get("/v1/events").problem(503, gateway.ProblemBusy)
@@ -191,6 +192,10 @@ func TestEvents(t *testing.T) {
 		if e, _ := one.next(); e.Kind != kind || e.RunID != id {
 			t.Errorf("one: %+v, want %s", e, kind)
 		}
+	}
+	c.as(host.Session{TurnID: "turn"}).exec(`return 1`).wants(200)
+	if e, _ := turn.next(); e.Session.SessionID != "" {
+		t.Errorf("a turn alone: %+v", e)
 	}
 	c.get("/v1/events?runs=1").problem(400, gateway.ProblemInvalidRequest)
 	r := c.request(context.Background(), http.MethodHead, "/v1/events", "")

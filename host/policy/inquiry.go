@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
+
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
@@ -92,18 +94,25 @@ func checkedQuestion(q codemode.Question) (codemode.Question, error) {
 		if q.URL == "" && q.Kind == codemode.QuestionAuthorization {
 			return q, nil
 		}
-		return q, checkURL(q)
+		err := checkURL(&q)
+		return q, err
 	}
 	return q, fmt.Errorf("the question %q has the kind %q, expected form, url or authorization", q.ID, text.Cut(q.Kind, 64))
 }
 
-// checkURL holds the URL of a question to what may be shown as a link.
-func checkURL(q codemode.Question) error {
+// checkURL holds the URL of a question to what may be shown as a link. A host with other letters is shown as xn--…: they
+// look like those of another host.
+func checkURL(q *codemode.Question) error {
 	u, err := url.Parse(q.URL)
 	if err != nil || len(q.URL) > maxURL || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" ||
 		plain(q.URL) != q.URL || strings.ContainsAny(q.URL, " \n") {
 		return fmt.Errorf("the URL of the question %q is no http or https address without a user name, of at most %d bytes", q.ID, maxURL)
 	}
+	ascii, err := idna.Punycode.ToASCII(u.Host)
+	if err != nil || u.Host != ascii && !strings.Contains(q.URL, u.Host) {
+		return fmt.Errorf("the URL of the question %q has a host that is no name", q.ID)
+	}
+	q.URL = strings.Replace(q.URL, u.Host, ascii, 1)
 	return nil
 }
 

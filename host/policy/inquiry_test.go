@@ -317,3 +317,22 @@ func TestOlderApprovalsAreRead(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestHostsOfLinksAreShownAsTheyAre: letters that look like others do not stand in a link.
+func TestHostsOfLinksAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"https://example.com/a?b=c": "https://example.com/a?b=c", "https://\u0430pple.com:8443/\u0430?q=\u0430": "https://xn--pple-43d.com:8443/\u0430?q=\u0430", "http://[::1]:80/x": "http://[::1]:80/x", "https://%D0%B0pple.com/": "",
+	} {
+		a, err := policy.NewInquiry(call(`{}`), []codemode.Question{{ID: "a", Kind: codemode.QuestionURL, From: "shop", URL: url}}, 0, epoch)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s is shown as %s", url, a.Questions[0].URL)
+			}
+			continue
+		}
+		if err != nil || a.Questions[0].URL != want {
+			t.Errorf("%s: %v, %v", url, a, err)
+		}
+	}
+}

@@ -259,3 +259,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatIsSentIsPartOfAPin: how a parameter is sent, and the whole path, are in what a pin holds.
+func TestWhatIsSentIsPartOfAPin(t *testing.T) {
+	t.Parallel()
+	long := "/a" + strings.Repeat("/b", 300)
+	pinned := func(path, more string) string {
+		d := parse(t, one("3.1.0", path, `"get":{"operationId":"o","parameters":[{"name":"q","in":"query","schema":{"type":"array"}`+more+`}],"responses":{}}`, ""))
+		if len(d.Operations) != 1 {
+			t.Fatalf("%s %s: %+v", path, more, d)
+		}
+		return d.Operations[0].Description + string(d.Operations[0].Input)
+	}
+	for _, more := range []string{`,"style":"pipeDelimited"`, `,"allowReserved":true`, `,"explode":false`} {
+		if pinned("/a", more) == pinned("/a", "") {
+			t.Errorf("%s changes nothing that is pinned", more)
+		}
+	}
+	if pinned(long+"/x", "") == pinned(long+"/y", "") {
+		t.Error("the end of a long path is not pinned")
+	}
+}

@@ -24,7 +24,7 @@ func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason stri
 	}
 	o.Title = text.Shorten(strings.TrimSpace(cmp.Or(op.Get("summary").Str(), item.Get("summary").Str())), maxTitle)
 	about := strings.TrimSpace(cmp.Or(op.Get("description").Str(), op.Get("summary").Str(), item.Get("description").Str(), item.Get("summary").Str()))
-	o.Description = strings.TrimSpace(text.Shorten(about, maxDescription) + "\n\n" + o.Method + " " + text.Shorten(o.Path, 512))
+	o.Description = strings.TrimSpace(text.Shorten(about, maxDescription) + "\n\n" + o.Method + " " + o.Path)
 	if op.Get("deprecated").IsTrue() {
 		o.Description += " (deprecated)"
 	}
@@ -106,7 +106,7 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 		if reason != "" || known.in == "" {
 			continue
 		}
-		known.key = in.add(known.name, known.in, r.parameterSchema(p), about(p.Get("description").Str(), known.in), must)
+		known.key = in.add(known.name, known.in, r.parameterSchema(p), about(p.Get("description").Str(), known.sent()), must)
 		o.parameters = append(o.parameters, known)
 	}
 	return missingParameter(o)
@@ -166,11 +166,29 @@ func (r *reader) parameterSchema(p *jsonschema.Node) *fragment {
 	return r.schemas.fragment(n, input)
 }
 
-// about is the description of a member of the input.
-func about(description, in string) string {
+// sent says how a parameter is sent, if not in the ordinary way: a pin is to hold it.
+func (p parameter) sent() string {
+	var how []string
+	if p.in == "header" {
+		how = append(how, p.in)
+	}
+	if p.style != "form" && p.style != "simple" {
+		how = append(how, p.style)
+	}
+	if p.explode != (p.style == "form" || p.style == "deepObject") {
+		how = append(how, fmt.Sprint("explode ", p.explode))
+	}
+	if p.reserved {
+		how = append(how, "reserved characters stay")
+	}
+	return strings.Join(how, ", ")
+}
+
+// about is the description of a member of the input, and of how it is sent.
+func about(description, sent string) string {
 	description = text.Shorten(strings.TrimSpace(description), maxAbout)
-	if in == "header" {
-		return strings.TrimSpace(description + " (header)")
+	if sent != "" {
+		return strings.TrimSpace(description + " (" + sent + ")")
 	}
 	return description
 }
