@@ -61,9 +61,10 @@ func (r *reading) repositories(exe *executable, args []word) {
 			dirs = slices.Concat(dirs, at)
 		}
 	}
+	hooks := exe.kind() == "git" && len(exe.hardened(args)) == len(args) // nothing keeps them from running
 	for _, dir := range dirs {
 		if dir != "" {
-			problems = append(problems, checkRepositories(dir)...)
+			problems = append(problems, checkRepositories(dir, hooks)...)
 		}
 	}
 	if len(dirs) == 0 {

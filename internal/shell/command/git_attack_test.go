@@ -113,7 +113,7 @@ var gitLines = []string{
 	"git for-each-ref", "git show-ref", "git merge-base HEAD HEAD~1", "git name-rev HEAD", "git count-objects -v", "git check-ignore f", "git check-attr -a f", "git rev-list HEAD", "git version", "git st", "git lg", "git log --format=%(trailers:key=X)", "git cat-file --textconv HEAD:f", "git cat-file --filters HEAD:f",
 	"git cat-file -t HEAD", "git -C . status", "env -i git status", "env -u GIT_PAGER git log -p", "git -p log", "git --paginate diff HEAD~1", "git log -p --textconv", "git blame --textconv f", "git diff --textconv HEAD~1", "git grep --textconv one", "git help log", "git log --help", "git --help", "git status --help",
 	"git archive HEAD", "git ls-remote", "git ls-remote origin", "git fetch", "git hash-object f", "git log -G one", "git log -S one", "git diff --no-index f g", "git diff -- f", "git log --ext-diff -p", "git show --ext-diff", "git fsck", "git log --objects missing", "git cat-file -p 1111111111111111111111111111111111111111", "git show 1111111111111111111111111111111111111111",
-	"git submodule status", "git var GIT_EDITOR", "git rev-list --objects --all", "git log --show-signature", "git log --pretty=%GG", "git tag -v x", "git verify-commit HEAD", "git diff --ignore-submodules=none", "cd bare && git status", "cd bare && git log -p", "cd bare && git diff HEAD~1 HEAD", "git -C bare show", "git --git-dir=bare log -p", "cd sub && git diff", "cd bare && git cat-file --filters HEAD:f", "cd bare && git grep one HEAD",
+	"git submodule status", "git status --ignore-submodules=none", "git diff lib", "git diff HEAD~1 -- lib", "git log -p -- lib", "git show HEAD -- lib", "cd lib && git status", "cd lib && git diff", "cd lib && git log -p", "git -C lib diff HEAD", "git var GIT_EDITOR", "git rev-list --objects --all", "git log --show-signature", "git log --pretty=%GG", "git tag -v x", "git verify-commit HEAD", "git diff --ignore-submodules=none", "cd bare && git status", "cd bare && git log -p", "cd bare && git diff HEAD~1 HEAD", "git -C bare show", "git --git-dir=bare log -p", "cd sub && git diff", "cd bare && git cat-file --filters HEAD:f", "cd bare && git grep one HEAD",
 }
 
 // TestHostileRepositoryRunsNothing runs what is allowed of git in a repository whose
@@ -165,6 +165,8 @@ printf 'one\ntwo\n' >f && printf '* diff=x merge=x\n' >.gitattributes && git add
 git tag x
 printf 'stashed\n' >g && git stash -q
 git clone -q --bare . bare
+git init -q lib && (cd lib && git config user.name n && git config user.email n@example.org && printf 'one\n' >f && printf '* diff=x\n' >.gitattributes && git add . && git commit -qm l)
+git add lib 2>/dev/null && git commit -qm lib && (cd lib && printf 'two\n' >f && git commit -qam m && printf 'three\n' >f)
 printf 'one\ntwo\nchanged\n' >f`
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Dir, cmd.Env = dir, []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1"}
@@ -181,12 +183,15 @@ printf 'one\ntwo\nchanged\n' >f`
 		}
 	}
 	config := strings.NewReplacer("PROGRAM", program, "HOOKS", hooks, "ATTRIBUTES", filepath.Join(dir, ".gitattributes")).Replace(hostileGitConfig)
-	for _, file := range []string{".git/config", "bare/config"} {
+	for _, file := range []string{".git/config", "lib/.git/config", "bare/config"} {
 		old, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(dir, file), strings.Replace(string(old), "repositoryformatversion = 0", "repositoryformatversion = 1", 1)+config, 0o644)
+		if file == ".git/config" {
+			continue
+		}
 		config += "[filter \"x\"]\n\tclean = " + program + "\n\tsmudge = " + program + "\n\tprocess = " + program + "\n"
 	}
 	write(t, filepath.Join(dir, "bare/info/attributes"), "* filter=x diff=x\n", 0o644)

@@ -47,18 +47,18 @@ const (
 	maxGitDirs   = 16
 )
 
-// checkRepositories says which settings of the repositories in a directory, and of their submodules, may name a program.
-// It reads files alone: git does not run.
-func checkRepositories(dir string) (problems []string) {
+// checkRepositories says which settings, and which hooks if they would run, of the repositories in a directory, and of
+// their submodules, may name a program. It reads files alone: git does not run.
+func checkRepositories(dir string, hooks bool) (problems []string) {
 	tell := func(format string, args ...any) {
 		if p := fmt.Sprintf(format, args...); !slices.Contains(problems, p) {
 			problems = append(problems, p)
 		}
 	}
 	for {
-		checkWorktree(dir, tell)
+		checkWorktree(dir, hooks, tell)
 		if _, err := os.Stat(dir + "/HEAD"); err == nil {
-			checkGitDir(dir, tell) // a bare one
+			checkGitDir(dir, hooks, tell) // a bare one
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
@@ -71,7 +71,7 @@ func checkRepositories(dir string) (problems []string) {
 type teller = func(format string, args ...any)
 
 // checkWorktree looks at the repository that a directory is the top of, if it is one.
-func checkWorktree(dir string, tell teller) {
+func checkWorktree(dir string, hooks bool, tell teller) {
 	git := dir + "/.git"
 	info, err := os.Stat(git)
 	switch {
@@ -88,17 +88,17 @@ func checkWorktree(dir string, tell teller) {
 			git = dir + "/" + to // not clean: links on the way count
 		}
 	}
-	if checkGitDir(git, tell) {
+	if checkGitDir(git, hooks, tell) {
 		walk(dir, ".git", tell, func(path string) {
 			if sub := filepath.Dir(path); sub != dir {
-				checkWorktree(sub, tell)
+				checkWorktree(sub, hooks, tell)
 			}
 		})
 	}
 }
 
 // checkGitDir looks at the directory of a repository. It reports whether the index has submodules, which git runs in.
-func checkGitDir(git string, tell teller) (submodules bool) {
+func checkGitDir(git string, hooks bool, tell teller) (submodules bool) {
 	common := git
 	if text, err := durable.ReadFile(git+"/commondir", 4<<10); err == nil {
 		if common = strings.TrimRight(string(text), "\r\n"); !filepath.IsAbs(common) {
@@ -107,6 +107,13 @@ func checkGitDir(git string, tell teller) (submodules bool) {
 	}
 	for _, file := range []string{git + "/config", git + "/config.worktree", common + "/config"} {
 		checkGitFile(file, tell)
+	}
+	if entries, err := os.ReadDir(common + "/hooks"); hooks && !errors.Is(err, fs.ErrNotExist) {
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".sample") {
+				tell("the repository has the hook %s, which is a program", e.Name())
+			}
+		}
 	}
 	walk(common+"/modules", "config", tell, func(path string) { checkGitFile(path, tell) })
 	walk(common+"/modules", "config.worktree", tell, func(path string) { checkGitFile(path, tell) })

@@ -136,6 +136,27 @@ func TestRepositoriesBehindARepository(t *testing.T) {
 	}
 }
 
+// TestHooksAreAskedWhereTheyRun: a command that git does not get the hooks taken away for is asked about them.
+func TestHooksAreAskedWhereTheyRun(t *testing.T) {
+	t.Parallel()
+	j := newJudge(t, func(s *settings.Settings) {
+		s.Path, s.Allow = []string{programs(t, probe)}, []string{"git", "git push origin", "git commit"}
+	})
+	dir := t.TempDir()
+	mkdirs(t, dir, ".git/hooks")
+	write(t, dir+"/.git/hooks/pre-push.sample", "x", 0o755)
+	for _, hooks := range []bool{false, true} {
+		if hooks {
+			write(t, dir+"/.git/hooks/pre-push", "x", 0o755)
+		}
+		for line, runs := range map[string]bool{"git status": false, "git push origin": true, "git commit": true} {
+			if g := j.In(dir).Judge(line, nil); g.Allowed != !(hooks && runs) {
+				t.Errorf("hooks %v, %s: allowed %v, %q", hooks, line, g.Allowed, g.Reasons)
+			}
+		}
+	}
+}
+
 // TestRealRepositoriesAreOrdinary: what git itself writes is no question.
 func TestRealRepositoriesAreOrdinary(t *testing.T) {
 	t.Parallel()
