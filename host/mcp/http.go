@@ -96,6 +96,10 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	unzip(resp)
+	if resp.Request != nil { // the one that was sent, with a token
+		out = resp.Request
+	}
+	hideCredentials(resp, out.Header)
 	resp.Body = &endingBody{resp.Body, end}
 	if g.plain {
 		return resp, nil
