@@ -396,3 +396,25 @@ func TestFeedsLeavePlacesToWaits(t *testing.T) {
 	}
 	s.feeds <- struct{}{} // once it has left its place
 }
+
+// TestStrangersKeepNoHostOut: connections that say nothing take no place of a host of the cluster.
+func TestStrangersKeepNoHostOut(t *testing.T) {
+	t.Parallel()
+	answer := func(context.Context, *Request, func(*Frame)) *Reply { return &Reply{Result: completed} }
+	secret := secretOf(t, "s")
+	address := serve(t, secret, answer)
+	for range maxStrangers + maxConnections {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	start := time.Now()
+	if _, err := peers(t, secret).Ask(t.Context(), address, &Request{Verb: VerbWait, Host: "b", Run: "run_1"}, noFrames); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > DefaultTimes.HeaderTimeout/2 {
+		t.Errorf("it took %v", took)
+	}
+}

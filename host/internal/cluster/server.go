@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // path is where hosts ask.
@@ -47,14 +45,16 @@ func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Log
 	s := &Server{host: host, times: times, handler: h, places: make(chan struct{}, MaxRequests), feeds: make(chan struct{}, maxFeeds)}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
+	config := c.server.Clone()
+	config.NextProtos = []string{"h2"}
 	s.http = &http.Server{
-		Handler: http.HandlerFunc(s.serve), TLSConfig: c.server.Clone(), Protocols: protocols,
+		Handler: http.HandlerFunc(s.serve), TLSConfig: config, Protocols: protocols,
 		ReadHeaderTimeout: times.HeaderTimeout, IdleTimeout: 2 * times.IdleTimeout, MaxHeaderBytes: maxHeader,
 		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: times.PingAfter, PingTimeout: times.PingTimeout, WriteByteTimeout: times.PingTimeout},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.ended.Go(func() {
-		err := s.http.ServeTLS(netutil.LimitListener(l, maxConnections), "", "")
+		err := s.http.Serve(newHandshakes(l, config, times.HeaderTimeout))
 		if !errors.Is(err, http.ErrServerClosed) {
 			log.Error("other hosts cannot ask this one any more", "error", err)
 		}
