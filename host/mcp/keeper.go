@@ -270,17 +270,14 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	if k.server.Pin != PinOff {
 		findings = findingsOf(offered)
 	}
-	byName := make(map[string]*Tool, len(tools))
-	for i := range tools {
-		byName[tools[i].Name] = &tools[i]
-	}
 	k.mu.Lock()
 	fresh := k.conn != c
+	first := k.status.State == StateConnecting
 	same := sameTools(k.tools, tools)
 	k.conn, k.required, k.renewing = c, nil, false
 	k.turned()
 	if !same {
-		k.tools, k.byName = tools, byName
+		k.adopt(tools)
 	}
 	since := time.Now()
 	if !fresh {
@@ -298,7 +295,7 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	if !noted {
 		k.report(status)
 	}
-	if !same || !noted {
+	if !same || !noted || first {
 		k.publish()
 	}
 }
@@ -306,7 +303,7 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 // down takes the tools away.
 func (k *keeper) down(err error) {
 	k.mu.Lock()
-	had := len(k.tools) > 0
+	had := len(k.tools) > 0 || k.status.State == StateConnecting
 	k.conn, k.tools, k.byName, k.offered, k.required, k.renewing = nil, nil, nil, nil, nil, false
 	k.turned()
 	since := time.Now()

@@ -86,6 +86,7 @@ func Connect(servers []Server, o Options) (*Servers, error) {
 	}
 	slices.SortFunc(s.keepers, func(a, b *keeper) int { return strings.Compare(a.name, b.name) })
 	for _, k := range s.keepers {
+		k.remember(ctx)
 		s.running.Go(func() { k.run(ctx) })
 	}
 	return s, nil
@@ -101,12 +102,16 @@ func (s *Servers) publish(onChange func()) {
 	onChange()
 }
 
-// Tried waits until every server has been tried once, or ctx ends.
+// Tried waits until every server has been tried once, or ctx ends. With names it waits for
+// those servers alone.
 //
 // Use it before the first catalog, so that programs do not miss tools of a server
 // that is about to connect.
-func (s *Servers) Tried(ctx context.Context) error {
+func (s *Servers) Tried(ctx context.Context, names ...string) error {
 	for _, k := range s.keepers {
+		if len(names) > 0 && !slices.Contains(names, k.name) {
+			continue
+		}
 		select {
 		case <-k.tried:
 		case <-ctx.Done():
@@ -194,6 +199,9 @@ type Request struct {
 	// Resumption is set when the call is made again after it returned a
 	// *codemode.InputRequired, and a person has answered.
 	Resumption *codemode.Resumption
+	// Progress is told how far the call is, if the server says so: an object with done, and
+	// perhaps total and message. It may be nil.
+	Progress func(json.RawMessage)
 	// Ask puts a question of the server to a person while the call goes on. It may be nil.
 	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
 }
@@ -204,6 +212,9 @@ type Request struct {
 func (s *Servers) Call(ctx context.Context, r Request) (json.RawMessage, error) {
 	k, err := s.keeper(r.Server)
 	if err != nil {
+		return nil, err
+	}
+	if err := k.awaitFirst(ctx); err != nil {
 		return nil, err
 	}
 	return k.callSignedIn(ctx, r)

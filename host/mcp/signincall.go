@@ -211,11 +211,9 @@ func (k *keeper) require(ctx context.Context, err error, stamp string) bool {
 	tools := k.pinnedList(ctx)
 	k.mu.Lock()
 	fresh := len(k.tools) == 0 && len(tools) > 0
+	first := k.status.State == StateConnecting
 	if fresh {
-		k.tools, k.byName = tools, map[string]*Tool{}
-		for i := range tools {
-			k.byName[tools[i].Name] = &tools[i]
-		}
+		k.adopt(tools)
 	}
 	since := time.Now()
 	if k.required != nil {
@@ -225,7 +223,7 @@ func (k *keeper) require(ctx context.Context, err error, stamp string) bool {
 	k.status = Status{Name: k.name, State: StateDown, Error: required, NeedsSignIn: true, Since: since, Tools: countTools(k.tools)}
 	k.turned()
 	k.mu.Unlock()
-	if fresh {
+	if fresh || first {
 		k.publish()
 	}
 	return true
