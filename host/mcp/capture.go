@@ -23,6 +23,7 @@ type capture struct {
 	result  json.RawMessage
 	refused error
 	asks    func(params json.RawMessage) // told of questions in the answer's stream; may be nil
+	tells   func(params json.RawMessage) // told of progress in the answer's stream; may be nil
 	drop    func()                       // forgets the call in its transport; nil if it never got there
 }
 

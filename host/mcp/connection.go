@@ -134,6 +134,11 @@ func (c *connection) client(version string) *sdk.Client {
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			c.change()
 		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			if params, err := json.Marshal(r.Params); err == nil {
+				c.flights.progressed(params)
+			}
+		},
 	})
 	client.AddSendingMiddleware(keepNothing)
 	return client
@@ -169,6 +174,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.program.conn.progressed = c.flights.progressed
 		return &recording{Transport: ready{c.program.conn}}, nil
 	}
 	headers, err := c.server.header()
@@ -290,6 +296,7 @@ func (c *connection) close(grace time.Duration) error {
 func (c *connection) captured(ctx context.Context, send func(context.Context) (any, error)) (json.RawMessage, *capture, error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
+	answer.tells = c.flights.progressed
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
 		answer.asks = func(params json.RawMessage) { c.flights.carried(f, params) }
 	}
@@ -362,6 +369,9 @@ func (c *connection) send(ctx context.Context, t *Tool, r *Request, again *resum
 		meta[metaCall] = token
 	}
 	if t.Operation == "" {
+		if f, ok := ctx.Value(flightKey{}).(*flight); ok {
+			meta = f.withProgressToken(meta)
+		}
 		return c.session.CallTool(ctx, &sdk.CallToolParams{Meta: meta, Name: t.offeredName(), Arguments: input, InputResponses: answers, RequestState: state})
 	}
 	if err := json.Unmarshal(input, &in); err != nil {

@@ -26,6 +26,9 @@ type flight struct {
 	clock  *clock
 	land   func() // must be called
 
+	token    string // by which the server says how far it is
+	progress func(json.RawMessage)
+
 	mu    sync.Mutex
 	asked int
 }
@@ -37,13 +40,14 @@ type flights struct {
 	// owners are the flights whose own streams carried questions that were not handled
 	// yet, by question. The SDK hands on a question without its stream.
 	owners map[string][]*flight
+	tokens uint64 // given to flights
 }
 
 // takeOff notes a request that is about to be made.
 func (c *connection) takeOff(ctx context.Context, r Request, limit time.Duration) *flight {
 	ctx, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.calls, func() { end(errEnded) })
-	f := &flight{ctx: ctx, caller: r.Session, ask: r.Ask}
+	f := &flight{ctx: ctx, caller: r.Session, ask: r.Ask, progress: r.Progress}
 	f.clock = newClock(limit, func() { end(errCallTimeout) })
 	f.ctx = context.WithValue(ctx, flightKey{}, f)
 	f.land = func() {
@@ -66,7 +70,8 @@ func (s *flights) add(f *flight) {
 	if s.open == nil {
 		s.open, s.owners = map[*flight]bool{}, map[string][]*flight{}
 	}
-	s.open[f] = true
+	s.tokens++
+	s.open[f], f.token = true, "call-"+strconv.FormatUint(s.tokens, 10)
 }
 
 // remove forgets a flight and its questions.

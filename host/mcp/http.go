@@ -349,6 +349,9 @@ func (b *eventBody) endLine() error {
 	if fixed := withOwnID(data); !bytes.Equal(fixed, data) {
 		data, event = fixed, withData(event, fixed)
 	}
+	if b.answer.tookProgress(data) {
+		return nil
+	}
 	if err := captureMessage(b.answer, data); err != nil {
 		return b.refuse(err)
 	}

@@ -27,7 +27,9 @@ func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, erro
 		return nil, errors.Join(err, files.close())
 	}
 	c.inProcess = session
-	return newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change), nil
+	conn := newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change)
+	conn.progressed = c.flights.progressed
+	return conn, nil
 }
 
 // metaCall is the member of _meta that names a call of this process.

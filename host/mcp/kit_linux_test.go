@@ -40,6 +40,9 @@ func play(role string) error {
 	if role == "good" {
 		return goodServer(os.Getenv("QUOIN_TEST_MCP_LABEL")).Run(context.Background(), &sdk.StdioTransport{})
 	}
+	if role == "progressing" {
+		return progressing().Run(context.Background(), &sdk.StdioTransport{})
+	}
 	if role == "doomed" {
 		return doomed()
 	}

@@ -30,6 +30,8 @@ type lineConn struct {
 	log     *lineLog
 	changed func() // the list of tools has changed
 
+	progressed func(json.RawMessage) // told how far calls are; may be nil
+
 	writing chan struct{} // holds a token during a write
 
 	discovers atomic.Bool // server/discover was answered, be it too late
@@ -221,6 +223,10 @@ func (c *lineConn) admit(m jsonrpc.Message) (jsonrpc.Message, error) {
 		switch m.Method {
 		case "notifications/tools/list_changed":
 			c.changed()
+		case methodProgress: // as many as there are, so that none of them waits in the SDK
+			if c.progressed != nil {
+				c.progressed(m.Params)
+			}
 		case methodCancelled, "notifications/subscriptions/acknowledged":
 			return m, nil
 		}
