@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -29,6 +30,15 @@ func (v engineViews) ComingPlugins() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Connecting returns the MCP servers that are being connected for the first time, with their
+// identifiers.
+func (v engineViews) Connecting() map[string]string { return v.h.connecting() }
+
+// Tried waits until an MCP server was tried once, or ctx ends.
+func (v engineViews) Tried(ctx context.Context, server string) error {
+	return v.h.mcp.Tried(ctx, server)
 }
 
 // ResolveView resolves the view of an access from the tools that exist now.

@@ -240,6 +240,7 @@ type Host struct {
 	plugins  *plugins.Supervisor // nil without plugins
 	mcp      *mcp.Servers
 	mcpNames map[string]string // identifiers of MCP servers in programs, by name
+	mcpTried atomic.Bool       // every MCP server was tried once
 	schemas  *catalog.Schemas
 	policy   *policy.Policy
 

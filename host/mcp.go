@@ -69,7 +69,7 @@ func (h *Host) mcpTools() []catalog.Tool {
 			ReadOnly:    t.ReadOnly,
 			Idempotent:  t.Idempotent,
 			Invoke: func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
-				return h.mcp.Call(ctx, mcp.Request{Server: t.Server, Tool: t.Name, Input: c.Input, Session: c.Session, Resumption: c.Resumption, Ask: c.Ask,
+				return h.mcp.Call(ctx, mcp.Request{Server: t.Server, Tool: t.Name, Input: c.Input, Session: c.Session, Resumption: c.Resumption, Ask: c.Ask, Progress: c.Progress,
 					RunID: c.RunID, IdempotencyKey: c.IdempotencyKey, Epoch: c.Epoch})
 			},
 		})
@@ -86,12 +86,31 @@ func (h *Host) MCPStatus() []mcp.Status {
 	return h.mcp.Status()
 }
 
+// connecting returns the MCP servers that are being connected for the first time, with
+// their identifiers.
+func (h *Host) connecting() map[string]string {
+	if h.mcp == nil || h.mcpTried.Load() {
+		return nil
+	}
+	out := map[string]string{}
+	for _, st := range h.mcp.Status() {
+		if st.State == mcp.StateConnecting {
+			out[st.Name] = h.mcpNames[st.Name]
+		}
+	}
+	h.mcpTried.Store(len(out) == 0)
+	return out
+}
+
 // MCPServer is an MCP server that cells can use now.
 type MCPServer = view.MCPServer
 
 // MCPServers returns the MCP servers whose tools are among those of Tools, by
-// identifier.
-func (h *Host) MCPServers(s Session) []MCPServer { return h.sessionView(s).MCPServers() }
+// identifier, and after them those that are being connected.
+func (h *Host) MCPServers(s Session) []MCPServer {
+	v := h.sessionView(s)
+	return append(v.MCPServers(), v.ComingServers()...)
+}
 
 // MCPIdentifier is what programs call the MCP server of that name, as in
 // MCP.<identifier>, or "".

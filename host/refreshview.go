@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/namespaces"
@@ -135,6 +136,12 @@ func (h *Host) refresh() error {
 	registry, refused := h.register(regs)
 	v := view.New(c, registry, h.mcpNames)
 	v.Refused = refused
+	for name := range h.connecting() {
+		if !slices.Contains(v.Owners(), runs.OfServers+name) {
+			v.Connecting = append(v.Connecting, name)
+		}
+	}
+	slices.Sort(v.Connecting)
 	h.view.Store(v)
 	h.toolWatchers.notify()
 	// A cell's first search must not wait until a large catalog is indexed.

@@ -17,6 +17,7 @@ const (
 	RunSuspended      Kind = "run_suspended"      // exec or wait returned waiting; Reason says why
 	RunResumed        Kind = "run_resumed"        // wait continued it
 	RunEnded          Kind = "run_ended"          // completed or failed
+	ServerAwaited     Kind = "server_awaited"     // the run waits for the MCP server Owner, which is being connected for the first time
 	CallStarted       Kind = "call_started"       // the tool is known and about to be called
 	CallProgress      Kind = "call_progress"      // the tool reported progress; a host leaves out some of many
 	CallEnded         Kind = "call_ended"         // it has settled, whether or not a tool was reached

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -89,6 +90,19 @@ func (r *Run) Resumed(ctx context.Context, start time.Time) {
 		e := r.event(trajectory.RunResumed)
 		e.CallID, e.Start = ToolCallID(ctx), start.Round(0)
 		r.emit(e)
+	}
+}
+
+// Awaits reports that a run waits for an MCP server, to those who follow it and to the
+// watch of ctx.
+func (o *Observer) Awaits(ctx context.Context, runID string, s codemode.Session, server string) {
+	w := WatchOf(ctx)
+	if w == nil && !o.Wanted() {
+		return
+	}
+	e := o.Emit(trajectory.Event{Kind: trajectory.ServerAwaited, RunID: runID, Session: s, ParentCallID: ToolCallID(ctx), Source: string(catalog.SourceMCP), Owner: server})
+	if w != nil {
+		w.Tell(Watched{Event: &e})
 	}
 }
 

@@ -108,6 +108,10 @@ type ViewSource interface {
 	SessionView(s codemode.Session) *view.View
 	// IsDown reports whether the host has the owner of tools, but not its tools now.
 	IsDown(owner string) bool
+	// Connecting are the MCP servers that are being connected for the first time, with their
+	// identifiers. Tried waits until one of them was tried, or ctx ends.
+	Connecting() map[string]string
+	Tried(ctx context.Context, server string) error
 	// MCPStatus is what hints say of MCP servers.
 	MCPStatus() []mcp.Status
 	// ComingPlugins are the plugins that have not started yet.

@@ -89,6 +89,7 @@ func (r *run) setLanguage(language string) {
 // first starts the program in a worker and drives it.
 func (d *driver) first(p program) (res *codemode.Result) {
 	defer d.contain(&res)
+	d.awaitServers(p.Code)
 	if err := d.lease(); err != nil {
 		return d.failed(d.failureFrom(err))
 	}

@@ -89,6 +89,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 // startHeld starts a program that was held, if it may start.
 func (d *driver) startHeld() (*wire.Report, error) {
 	r := d.run
+	d.awaitServers(d.held.Code)
 	if err := d.lease(); err != nil {
 		return nil, err
 	}

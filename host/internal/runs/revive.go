@@ -22,6 +22,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	if err != nil {
 		return nil, nil, failureFromStore(err)
 	}
+	e.awaitOwners(ctx, s, rec, wait)
 	claim, err := e.claim(ctx, rec, min(wait, e.Times.ClaimPatience))
 	if err != nil {
 		return nil, nil, failureFromStore(err)

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcp"
-	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -68,13 +66,14 @@ func (v *View) hintNoServer(path []string) string {
 // terms: an error may name the operator's paths and addresses.
 func (h Hints) hintDown(identifier string) string {
 	for _, st := range h.Servers() {
-		if h.View.mcpNames[st.Name] != identifier || !h.Layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: st.Name, Name: "tool"}) {
+		if h.View.mcpNames[st.Name] != identifier || !MayUse(h.Layers, st.Name) {
 			continue
 		}
 		name := "MCP." + identifier
 		switch st.State {
 		case mcp.StateConnecting:
-			return name + " is not there yet: its server is being connected for the first time. Run the program again in some seconds."
+			return name + " is not there yet: its server is being connected for the first time. A program with the words " + name +
+				" in it waits for that, for as long as its caller waits."
 		case mcp.StateDown:
 			if st.NeedsSignIn {
 				return name + " is not there now: its server wants a sign-in before it says what it offers. A person has to run quoin mcp login " + st.Name +

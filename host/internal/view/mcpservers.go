@@ -13,6 +13,9 @@ type MCPServer struct {
 	Tools      int    `json:"tools"` // without the operations on resources and prompts
 	Resources  bool   `json:"resources,omitempty"`
 	Prompts    bool   `json:"prompts,omitempty"`
+	// Connecting is set for a server that is being connected for the first time, and whose tools
+	// are not known. A program that names it waits for it.
+	Connecting bool `json:"connecting,omitempty"`
 }
 
 // Line describes the server in one line for a model.
@@ -43,15 +46,41 @@ const maxToolNames = 600
 // MCPBlock has one line for each MCP server that the run can see, in at most room bytes.
 // What servers say of themselves is not in it.
 func MCPBlock(v *View, room int) string {
-	groups := v.mcpGroups()
+	groups, coming := v.mcpGroups(), v.comingLine()
 	if len(groups) == 0 {
-		return ""
+		return coming
 	}
+	room -= len(coming)
 	head := "\n\nMCP servers, called as await MCP.SERVER.TOOL({ ... }). A tool takes one object and resolves to {content, structuredContent?, isError?}; " +
 		"(await API.read(\"mcp/SERVER.d.ts\")).content has the signatures:\n"
 	return head + text.Groups(groups, min(room-len(head), maxToolNames*len(groups)), func(n int) string {
 		return fmt.Sprintf("and %d more: await API.list(\"mcp\")", n)
-	})
+	}) + coming
+}
+
+// maxComing bounds the names of servers that are being connected, in bytes.
+const maxComing = 300
+
+// ComingServers are those whose tools are not known yet.
+func (v *View) ComingServers() (out []MCPServer) {
+	for _, name := range v.Connecting {
+		if id := v.mcpNames[name]; id != "" {
+			out = append(out, MCPServer{Identifier: id, Name: name, Connecting: true})
+		}
+	}
+	return out
+}
+
+// comingLine names the servers whose tools are not known yet.
+func (v *View) comingLine() string {
+	var names []string
+	for _, s := range v.ComingServers() {
+		names = append(names, "MCP."+s.Identifier)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "\n\nMCP servers that are being connected: " + text.List(names, maxComing) + ". A program that names one of them waits for it."
 }
 
 // mcpGroups are the servers with their tools as programs call them.

@@ -27,6 +27,7 @@ type View struct {
 	Declarations *declarations  // what API.list and API.read serve
 	mcp          func() []mcpServer
 	Owners       func() []string // of its tools, without callers
+	Connecting   []string        // MCP servers without tools yet: they are being connected for the first time
 	derived      viewCache       // of this view, by rules and by tools of callers
 }
 

@@ -64,8 +64,20 @@ func (base *View) Derive(layers policy.Layers, client *ClientTools) (*View, erro
 		if len(layers) > 0 {
 			c = c.Filter(func(t *catalog.Tool) bool { return layers.Allows(Subject(t)) })
 		}
-		return New(c, base.Registry, base.mcpNames), nil
+		v := New(c, base.Registry, base.mcpNames)
+		for _, name := range base.Connecting {
+			if MayUse(layers, name) {
+				v.Connecting = append(v.Connecting, name)
+			}
+		}
+		return v, nil
 	})
+}
+
+// MayUse reports whether rules leave anything of an MCP server, as far as that is known
+// without its tools.
+func MayUse(layers policy.Layers, server string) bool {
+	return layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: server, Name: "tool"})
 }
 
 // Subject is what rules know of t.

@@ -21,9 +21,9 @@ const (
 	liveEvery = 200 * time.Millisecond // how often their times are brought up to date
 )
 
-// liveCall is one nested call on the screen.
+// liveCall is one nested call on the screen, or a server that the run waits for.
 type liveCall struct {
-	id, name, state string
+	id, name, state string // a server has no id
 	start, end      time.Time
 }
 
@@ -102,12 +102,18 @@ func (l *Calls) update(now time.Time, changed func() bool) {
 
 // note records an event. It reports whether the screen has to change.
 func (l *Calls) note(e trajectory.Event) bool {
+	if e.Kind == trajectory.ServerAwaited {
+		l.calls = append(l.calls, &liveCall{name: "MCP server " + terminal.Short(e.Owner), state: "is being connected", start: e.Time})
+		return true
+	}
+	waited := len(l.calls)
+	l.calls = slices.DeleteFunc(l.calls, func(c *liveCall) bool { return c.id == "" }) // the wait is over
 	i := slices.IndexFunc(l.calls, func(c *liveCall) bool { return c.id == e.CallID })
 	switch {
 	case e.Kind == trajectory.CallStarted && i < 0:
 		l.calls = append(l.calls, &liveCall{id: e.CallID, name: terminal.Short(cmp.Or(e.Via, e.ToolName)), start: e.Start})
 	case i < 0:
-		return false
+		return len(l.calls) < waited
 	case e.Kind == trajectory.CallProgress:
 		l.calls[i].state = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", e.Progress*100, terminal.Short(e.Message)))
 	case e.Kind == trajectory.ApprovalRequested:

@@ -1,0 +1,90 @@
+package runs
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// A program whose text names an MCP server waits until the server was tried once, which may
+// take as long as the start of a program or of a container takes. A guest that has started
+// cannot wait: it reads in the middle of a turn which servers there are.
+
+// awaitServers waits, before the program starts, for the servers that it names.
+func (d *driver) awaitServers(code string) {
+	r := d.run
+	connecting := r.engine.Views.Connecting()
+	maps.DeleteFunc(connecting, func(name, identifier string) bool {
+		return !namesServer(code, name, identifier) || !view.MayUse(r.access.Layers, name)
+	})
+	if len(connecting) == 0 {
+		return
+	}
+	caller, _ := callerOf(d.ctx)
+	ctx, stop := r.joined(caller)
+	defer stop()
+	r.engine.awaitServers(ctx, d.deadline.Sub(r.engine.clock.Now()), r.id, r.session, slices.Sorted(maps.Keys(connecting)))
+	if err := r.engine.Views.ResolveView(r.access); err != nil {
+		r.engine.Logger.Error("the tools of a run were not brought up to date", "run", r.id, "error", err)
+	}
+}
+
+// awaitOwners waits for the servers that a suspended run could reach, and whose tools this
+// host does not know yet.
+func (e *Engine) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
+	connecting := e.Views.Connecting()
+	if len(connecting) == 0 {
+		return
+	}
+	there := e.Views.SessionView(s).Owners()
+	var names []string
+	for _, owner := range rec.Owners {
+		name, ok := strings.CutPrefix(owner, OfServers)
+		if _, comes := connecting[name]; ok && comes && !slices.Contains(there, owner) {
+			names = append(names, name)
+		}
+	}
+	caller, _ := callerOf(ctx)
+	e.awaitServers(caller, wait, rec.ID, s, names)
+}
+
+// awaitServers waits until servers were tried, at most for a time, and tells those who follow
+// the run.
+func (e *Engine) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, names []string) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	go func() {
+		defer cancel()
+		select {
+		case <-e.parking:
+		case <-ctx.Done():
+		}
+	}()
+	for _, name := range names {
+		e.Observer.Awaits(ctx, runID, s, name)
+		if e.Views.Tried(ctx, name) != nil {
+			return
+		}
+	}
+}
+
+// namesServer reports whether the text of a program names a server: as a property of MCP, or
+// in the id of a tool or the name of a file.
+func namesServer(code, name, identifier string) bool {
+	if strings.Contains(code, OfServers+name+":") || strings.Contains(code, "mcp/"+identifier) {
+		return true
+	}
+	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))
+}
+
+// hasWord reports whether a text has a word that is not part of a longer one.
+func hasWord(text, word string) bool {
+	return word != "" && regexp.MustCompile(`(^|[^\w$])`+regexp.QuoteMeta(word)+`($|[^\w$])`).MatchString(text)
+}

@@ -1,0 +1,29 @@
+package runs
+
+import "testing"
+
+func TestAProgramNamesAServer(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		`return MCP.gitHub.list()`:                      true,
+		`return MCP["git-hub"].list()`:                  true,
+		`const {gitHub: g} = MCP; return g.list()`:      true,
+		"const m = MCP\nreturn m\n  .gitHub.x()":        true,
+		`tools.describe("mcp:git-hub:list")`:            true,
+		`API.read("mcp/gitHub.d.ts")`:                   true,
+		`return MCP`:                                    false,
+		`return MCP.gitHubber.list()`:                   false,
+		`return MCP.myGitHub, MCP.gitHub2, MCP.$gitHub`: false,
+		`return gitHub`:                                 false,
+		`return MCPS.gitHub`:                            false,
+		`tools.describe("mcp:git")`:                     false,
+		``:                                              false,
+	} {
+		if got := namesServer(code, "git-hub", "gitHub"); got != want {
+			t.Errorf("%s: %v", code, got)
+		}
+	}
+	if namesServer("MCP", "", "") {
+		t.Error("a server without a name is named")
+	}
+}
