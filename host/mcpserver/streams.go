@@ -20,7 +20,8 @@ func (s *Server) Serve(ctx context.Context, session host.Session, in io.Reader, 
 	if s.options.MaxBody < math.MaxInt {
 		limit = int(s.options.MaxBody)
 	}
-	streams := &mcp.IOTransport{Reader: reader(in), Writer: writer{out}, MaxLineLength: limit}
+	w := &writer{out: out}
+	streams := &mcp.IOTransport{Reader: newMessageLines(reader(in), limit, w, s.options.Logger), Writer: w, MaxLineLength: -1}
 	err := s.server.Run(withCaller(ctx, session), answering{streams, s.times.lastAnswers})
 	if ctx.Err() != nil {
 		return nil
@@ -37,9 +38,19 @@ func reader(in io.Reader) io.ReadCloser {
 }
 
 // writer is a stream that the server does not close.
-type writer struct{ io.Writer }
+type writer struct {
+	mu  sync.Mutex
+	out io.Writer
+}
 
-func (writer) Close() error { return nil }
+// Write writes one message.
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Write(p)
+}
+
+func (w *writer) Close() error { return nil }
 
 // listen is the request for notifications. Its answer comes when the client wants no more of
 // them.

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -16,7 +17,7 @@ func TestASubscriptionEndsWithTheInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}` + "\n")
-		c, err := answering{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: writer{io.Discard}}, time.Minute}.Connect(t.Context())
+		c, err := answering{&mcp.IOTransport{Reader: io.NopCloser(in), Writer: &writer{out: io.Discard}}, time.Minute}.Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,4 +35,21 @@ func TestASubscriptionEndsWithTheInput(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAResultThatAsksHasAList: clients of the protocol expect content to be one.
+func TestAResultThatAsksHasAList(t *testing.T) {
+	t.Parallel()
+	o, err := Options{}.filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &toolCall{server: &Server{options: o}}
+	res, err := c.inputRequired(requestState{Expires: time.Now().Add(time.Hour)}, mcp.InputRequestMap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := json.Marshal(res); err != nil || !strings.Contains(string(text), `"content":[]`) {
+		t.Errorf("%v: %s", err, text)
+	}
 }
