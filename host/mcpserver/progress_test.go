@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -58,6 +59,46 @@ func TestProgress(t *testing.T) {
 			if message != "hello started" && message != "hello ended: ok" {
 				t.Errorf("notified %q", got)
 			}
+		}
+	})
+}
+
+// TestOutputIsToldAsItIsMade, with the progress of the tools that a program calls, to clients
+// that follow the call.
+func TestOutputIsToldAsItIsMade(t *testing.T) {
+	t.Parallel()
+	heard := make(chan struct{}, 100)
+	build := catalog.Tool{Name: "build", Description: "Waits until the client has heard of its progress.", Invoke: func(ctx context.Context, in catalog.Invocation) (json.RawMessage, error) {
+		in.Progress(json.RawMessage(`{"done":1,"total":4}`))
+		select {
+		case <-heard:
+		case <-ctx.Done():
+		}
+		return json.RawMessage(`1`), context.Cause(ctx)
+	}}
+	s := newServer(t, newHost(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{build}}), mcpserver.Options{})
+	var mu sync.Mutex
+	var got []string
+	o := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		mu.Lock()
+		defer mu.Unlock()
+		if got = append(got, r.Params.Message); r.Params.Message == "build: 25 %" {
+			heard <- struct{}{}
+		}
+	}}
+	everyWay(t, s, o, func(t *testing.T, c *mcp.ClientSession) {
+		mu.Lock()
+		got = nil
+		mu.Unlock()
+		p := &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": `text("one\u001b"); json({n: 2}); await tools.build({}); return 3`}}
+		p.SetProgressToken("token")
+		if res, err := c.CallTool(context.Background(), p); err != nil || res.IsError {
+			t.Fatalf("%v: %+v", err, res)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []string{`one\x1b`, `{"n":2}`, "build started", "build: 25 %"}; len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("told %q", got)
 		}
 	})
 }
