@@ -33,6 +33,9 @@ func callerOf(ctx context.Context, extra *mcp.RequestExtra) host.Session {
 	return s
 }
 
+// overStreams reports whether a request came over the streams of Serve.
+func overStreams(extra *mcp.RequestExtra) bool { return extra == nil || extra.TokenInfo == nil }
+
 // callerExtra is where the TokenInfo of an HTTP request has its session.
 const callerExtra = "quoin"
 

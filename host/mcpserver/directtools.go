@@ -38,6 +38,7 @@ func (s *Server) follow(ctx context.Context, changed <-chan struct{}) {
 		select {
 		case <-changed:
 			s.syncDirect()
+			s.announce()
 		case <-ctx.Done():
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -28,6 +29,7 @@ type Server struct {
 	// connections are those that are kept between requests.
 	connections connections
 	times       times
+	started     time.Time
 }
 
 // New returns a server of a host, which it borrows.
@@ -39,7 +41,7 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), times: defaultTimes}
+	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), times: defaultTimes, started: time.Now()}
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.

@@ -13,6 +13,9 @@ type times struct {
 	driveRest time.Duration // between two waits
 	keepRest  time.Duration // between two attempts to store what a wait has returned
 
+	// serversWait is how long after its start a server waits, with its answers about tools, for
+	// upstream servers whose tools are not known.
+	serversWait time.Duration
 	// heartbeat is how often a client that follows a program hears that it goes on, so that
 	// it waits on.
 	heartbeat time.Duration
@@ -25,5 +28,5 @@ type times struct {
 var defaultTimes = times{
 	taskPoll: time.Second, taskAfter: 10 * time.Second, taskHold: 500 * time.Millisecond,
 	driveStep: 10 * time.Second, driveFor: time.Minute, driveRest: 100 * time.Millisecond, keepRest: time.Second,
-	heartbeat: 15 * time.Second, lastAnswers: 10 * time.Second,
+	serversWait: 2 * time.Second, heartbeat: 15 * time.Second, lastAnswers: 10 * time.Second,
 }

@@ -31,15 +31,31 @@ func ownTool(t catalog.Tool) *mcp.Tool {
 	}
 }
 
-// perCaller lists exec and wait as the caller of the request is to see them.
+// perCaller lists exec and wait as the caller of the request is to see them, and says in its
+// first answer what there is.
 func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "tools/list" || method == "tools/call" {
+			s.awaitServers(ctx)
+		}
 		res, err := next(ctx, method, req)
-		list, ok := res.(*mcp.ListToolsResult)
-		if err != nil || !ok {
+		if err != nil {
 			return res, err
 		}
 		caller := callerOf(ctx, req.GetExtra())
+		var list *mcp.ListToolsResult
+		switch res := res.(type) {
+		case *mcp.InitializeResult:
+			res.Instructions += s.instructions(caller)
+			return res, nil
+		case *mcp.DiscoverResult:
+			res.Instructions += s.instructions(caller)
+			return res, nil
+		case *mcp.ListToolsResult:
+			list = res
+		default:
+			return res, nil
+		}
 		list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.sees(caller, t.Name) })
 		exec, wait := s.host.Definitions(caller)
 		for i, t := range list.Tools {
@@ -79,9 +95,17 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 		if err != nil {
 			return s.host.Refused(err)
 		}
-		return c.goesOn(ctx, id)
+		res := c.goesOn(ctx, id)
+		if res.Reason == host.ReasonWrongSession && overStreams(req.Extra) {
+			res.Error += ownSession
+		}
+		return res
 	})
 }
+
+// ownSession is what helps a client whose server process was started again.
+const ownSession = " The run is kept. To go on with it, start quoin mcp serve with the session of the run, as in the configuration of the client: --session NAME. " +
+	"A person finds the name with quoin runs list."
 
 // newCall is a call of exec or wait.
 func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCall {

@@ -39,7 +39,9 @@ ends or a signal comes. The client sees the tools exec and wait. Logs go to stan
 error. quoin serve answers MCP clients over HTTP, at /mcp.
 
 All requests act for one session. Without --session it is a new one, so that another
-process cannot go on with the runs of this one.
+process cannot go on with the runs of this one: quoin mcp snippet names one.
+The first list of tools names the MCP servers that are still being connected, and the
+client is told when they are there. A program that names one of them waits for it.
 Guests are isolated as the configuration file says, by default as far as "required"
 goes: see quoin doctor.
 Exit status: 0 when the input has ended or after a signal, 1 failed, 2 usage.`,
@@ -64,6 +66,7 @@ func (v *mcpServing) run(cmd *cobra.Command) error {
 	}
 	log := logger(f, cmd.ErrOrStderr(), slog.LevelWarn)
 	cfg := v.hostConfig(f, log)
+	cfg.MCP.Wait = -1 // the client has its first answer at once; see package mcpserver
 	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.addDirectories(soon, f, &cfg); err != nil {
 		return err

@@ -55,7 +55,7 @@ type snippet struct {
 func newMCPSnippet() *cobra.Command {
 	var o mcpServers
 	var p pointing
-	var address string
+	var address, session string
 	hosts := slices.Sorted(maps.Keys(agentHosts))
 	cmd := &cobra.Command{
 		Use:   "snippet HOST",
@@ -65,7 +65,8 @@ server: ` + strings.Join(hosts, ", ") + `. What to do with it is
 said on standard error.
 
 Without --url, the host starts this executable as quoin mcp serve, with the --config
-and --state that are given. With --url, it uses the quoin serve at that address;
+and --state that are given, and with a session of its own name: after a restart it goes
+on with the programs that wait. With --url, it uses the quoin serve at that address;
 --token-env names the variable of the host's environment that has the server's token.`,
 		Example: `  quoin mcp snippet claude-code
   quoin mcp snippet codex --config quoin.json5
@@ -78,7 +79,10 @@ and --state that are given. With --url, it uses the quoin serve at that address;
 			if !ok {
 				return cli.Usagef("the host %s is not known: expected one of %s", terminal.Short(args[0]), strings.Join(hosts, ", "))
 			}
-			if err := o.point(&p, address); err != nil {
+			if session == "" {
+				session = args[0]
+			}
+			if err := o.point(&p, address, session); err != nil {
 				return err
 			}
 			if h.programsOnly && p.url != "" {
@@ -98,6 +102,7 @@ and --state that are given. With --url, it uses the quoin serve at that address;
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "JSON5 configuration file that Quoin is to read (default: as for other commands)")
 	f.StringVar(&o.state, "state", "", "state directory that Quoin is to use (default: as for other commands)")
+	f.StringVar(&session, "session", "", "session that the host's requests act for (default: the name of the host)")
 	f.StringVar(&address, "url", "", "URL of a quoin serve (default: the host starts Quoin)")
 	f.StringVar(&p.tokenEnv, "token-env", "", "variable of the host's environment that has the server's token")
 	f.StringVar(&p.name, "name", "quoin", "what the host is to call it")
@@ -111,7 +116,7 @@ var (
 )
 
 // point fills in how Quoin is reached.
-func (m *mcpServers) point(p *pointing, address string) error {
+func (m *mcpServers) point(p *pointing, address, session string) error {
 	switch {
 	case !snippetName.MatchString(p.name):
 		return cli.Usagef("--name takes 1 to 64 letters, digits, '-' and '_'")
@@ -137,7 +142,7 @@ func (m *mcpServers) point(p *pointing, address string) error {
 	if err != nil {
 		return fmt.Errorf("the path of this executable is not known: %w", err)
 	}
-	p.command, p.args = exe, []string{"mcp", "serve"}
+	p.command, p.args = exe, []string{"mcp", "serve", "--session", session}
 	for _, dir := range []struct{ flag, path string }{{"--config", m.config}, {"--state", m.state}} {
 		if dir.path == "" {
 			continue
