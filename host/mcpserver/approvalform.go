@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,7 +141,7 @@ func decisionOf(r *mcp.ElicitResult) (d policy.Decision, input json.RawMessage, 
 	}
 	word, ok := r.Content[fieldDecision].(string)
 	if !ok {
-		return "", nil, errors.New("the field decision is missing")
+		return "", nil, fmt.Errorf("%w: the field decision is missing", policy.ErrInvalidAnswer)
 	}
 	d = policy.Decision(word)
 	edited, isText := r.Content[fieldInput].(string)
@@ -150,7 +149,7 @@ func decisionOf(r *mcp.ElicitResult) (d policy.Decision, input json.RawMessage, 
 	case value == nil, isText && strings.TrimSpace(edited) == "":
 		return d, nil, nil
 	case d != policy.AllowOnce:
-		return "", nil, fmt.Errorf("an edited input goes with the decision allow-once, not %s", terminal.Short(word))
+		return "", nil, fmt.Errorf("%w: an edited input goes with the decision allow-once, not %s", policy.ErrInvalidAnswer, terminal.Short(word))
 	case isText:
 		input = json.RawMessage(edited)
 	default: // a client may send the object itself
@@ -159,7 +158,7 @@ func decisionOf(r *mcp.ElicitResult) (d policy.Decision, input json.RawMessage, 
 		}
 	}
 	if !json.Valid(input) {
-		return "", nil, errors.New("the edited input is not JSON")
+		return "", nil, fmt.Errorf("%w: the edited input is not JSON", policy.ErrInvalidAnswer)
 	}
 	return d, input, nil
 }

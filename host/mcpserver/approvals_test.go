@@ -149,12 +149,16 @@ func TestWhatAPersonDecides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) { r := test.answer; return &r, nil }}
 			everyWay(t, s, p.options(), func(t *testing.T, client *mcp.ClientSession) {
+				p.asked = nil
 				res, err := client.CallTool(context.Background(), &mcp.CallToolParams{Name: "exec", Arguments: map[string]any{"code": writes}})
 				got := ""
 				if err != nil {
 					got = err.Error()
 				} else {
 					got = res.Content[0].(*mcp.TextContent).Text
+				}
+				for _, again := range p.asked[1:] { // a client that is asked in the middle of the call
+					got += again.Message
 				}
 				if !strings.Contains(got, test.result) {
 					t.Errorf("result %s, want %s", got, test.result)

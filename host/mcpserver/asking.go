@@ -14,6 +14,8 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // toolCall is one call of a tool of this server.
@@ -32,6 +34,7 @@ type toolCall struct {
 	runID   string        // the run that the call is about, if that is known before
 	round   int           // how often the caller was asked
 	steps   float64       // of progress
+	wrong   string        // why the last answer did not fit; the client is asked again
 	result  func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
 }
 
@@ -68,7 +71,14 @@ func (c *toolCall) perform(ctx context.Context, start func(context.Context) *hos
 		if refused != nil {
 			return c.unanswered(ctx, res, waiting, refused)
 		}
-		res, err = c.goOn(ctx, st, answers)
+		c.wrong = ""
+		next, failed := c.goOn(ctx, st, answers)
+		if failed != nil && c.wrong == "" {
+			return nil, invalidParams(failed)
+		}
+		if failed == nil {
+			res = next
+		}
 	}
 	return nil, invalidParams(err)
 }
@@ -104,7 +114,7 @@ func (c *toolCall) unanswered(ctx context.Context, res *host.Result, waiting []*
 	if ctx.Err() != nil {
 		res, waiting = c.server.host.Abort(context.WithoutCancel(ctx), c.caller, res.RunID), nil
 	} else {
-		c.server.options.Logger.Debug("a client did not answer what it was asked", "run", res.RunID, "error", why)
+		c.server.options.Logger.Warn("an MCP client did not answer what it was asked", "run", res.RunID, "error", why)
 	}
 	return c.result(res, waiting)
 }
@@ -136,6 +146,9 @@ func (c *toolCall) requests(waiting []*policy.Approval) (mcp.InputRequestMap, []
 	for _, a := range waiting {
 		asked := inputRequests(a, c.can)
 		for key, params := range asked {
+			if c.wrong != "" {
+				params.Message = "The last answer was not taken: " + c.wrong + "\n\n" + params.Message
+			}
 			requests[key] = params
 		}
 		if len(asked) > 0 {
@@ -162,7 +175,7 @@ func (c *toolCall) inputRequired(st requestState, requests mcp.InputRequestMap) 
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{InputRequests: requests, RequestState: sealed}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{}, InputRequests: requests, RequestState: sealed}, nil
 }
 
 // elicit asks a client of the older era, one request after the other, until the first
@@ -170,11 +183,16 @@ func (c *toolCall) inputRequired(st requestState, requests mcp.InputRequestMap) 
 func (c *toolCall) elicit(ctx context.Context, requests mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	answers := make(mcp.InputResponseMap, len(requests))
 	for _, key := range slices.Sorted(maps.Keys(requests)) {
-		answer, err := c.req.Session.Elicit(ctx, requests[key].(*mcp.ElicitParams))
-		if err != nil {
+		given := &givenAnswer{}
+		answer, err := c.req.Session.Elicit(context.WithValue(ctx, givenKey{}, given), requests[key].(*mcp.ElicitParams))
+		switch {
+		case err == nil:
+			answers[key] = answer
+		case given.result != nil: // it does not fit, as the host says better
+			answers[key] = given.result
+		default:
 			return nil, err
 		}
-		answers[key] = answer
 	}
 	return answers, nil
 }
@@ -195,6 +213,9 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 		switch {
 		case !c.stateless && errors.Is(err, policy.ErrDecided): // another was first, while the client asked
 			outcome = answered
+		case !c.stateless && doesNotFit(err):
+			c.wrong = terminal.Line(text.Shorten(err.Error(), maxToldText))
+			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("approval %s: %w. The run is %s: wait goes on with it", id, err, st.RunID)
 		case outcome == signingIn:
@@ -218,8 +239,8 @@ const (
 	signingIn          // the person has opened the link; it is over when the token is there
 )
 
-// enter enters what a client has answered about an approval.
-func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
+// entered enters what a client has answered about an approval.
+func (c *toolCall) entered(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
 	if len(a.Questions) == 0 {
 		return c.decide(ctx, a, answers)
 	}

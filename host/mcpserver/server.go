@@ -30,6 +30,7 @@ type Server struct {
 	connections connections
 	times       times
 	started     time.Time
+	wrong       wrongAnswers
 }
 
 // New returns a server of a host, which it borrows.
@@ -57,6 +58,7 @@ func New(h *host.Host, o Options) (*Server, error) {
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, options)
 	s.addOwnTools()
 	s.server.AddReceivingMiddleware(s.perCaller)
+	s.server.AddSendingMiddleware(keepAnswers)
 	if err := s.addTasks(); err != nil {
 		return nil, err
 	}
