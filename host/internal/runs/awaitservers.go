@@ -39,15 +39,19 @@ func (d *driver) awaitServers(code string) {
 // awaitOwners waits for the servers that a suspended run could reach, and whose tools this
 // host does not know yet.
 func (e *Engine) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
+	owners := slices.DeleteFunc(slices.Clone(rec.Owners), func(owner string) bool { return !strings.HasPrefix(owner, OfServers) })
+	if len(owners) == 0 {
+		return
+	}
 	connecting := e.Views.Connecting()
 	if len(connecting) == 0 {
 		return
 	}
 	there := e.Views.SessionView(s).Owners()
 	var names []string
-	for _, owner := range rec.Owners {
-		name, ok := strings.CutPrefix(owner, OfServers)
-		if _, comes := connecting[name]; ok && comes && !slices.Contains(there, owner) {
+	for _, owner := range owners {
+		name := strings.TrimPrefix(owner, OfServers)
+		if _, comes := connecting[name]; comes && !slices.Contains(there, owner) {
 			names = append(names, name)
 		}
 	}

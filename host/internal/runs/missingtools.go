@@ -39,7 +39,11 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *failure {
 			continue
 		}
 		if _, there := v.Catalog.ByID(c.Tool); !there {
-			missing = append(missing, "the tool "+text.Cut(c.Tool, 128))
+			name := "the tool " + text.Cut(c.Tool, 128)
+			if server, _, ok := strings.Cut(strings.TrimPrefix(c.Tool, OfServers), ":"); ok && strings.HasPrefix(c.Tool, OfServers) && e.Views.IsDown(OfServers+server) {
+				name += " (its server is not connected: quoin mcp test " + text.Cut(server, 128) + " says why)"
+			}
+			missing = append(missing, name)
 		}
 	}
 	if len(missing) == 0 {
