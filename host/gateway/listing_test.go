@@ -91,6 +91,25 @@ func TestMCPServers(t *testing.T) {
 	}
 }
 
+// TestAServerThatIsBeingConnected: what is odd about it is there before it is given up.
+func TestAServerThatIsBeingConnected(t *testing.T) {
+	t.Parallel()
+	talker := mcp.Server{Name: "talker", Command: "/bin/sh", Args: []string{"-c", "echo hello, no JSON; exec sleep 60"}}
+	c := serve(t, newHost(t, host.Config{MCP: host.MCPConfig{Servers: []mcp.Server{talker}, Wait: -1}}), gateway.Options{}, nil)
+	for t.Context().Err() == nil {
+		var list gateway.MCPServerList
+		if err := json.Unmarshal(c.get("/v1/mcp-servers").wants(200).body, &list); err != nil || len(list.Servers) != 1 {
+			t.Fatalf("%v: %+v", err, list)
+		}
+		if s := list.Servers[0]; s.Reason != "" {
+			if s.State != "connecting" || !strings.Contains(s.Reason, "hello, no JSON") {
+				t.Errorf("%+v", s)
+			}
+			return
+		}
+	}
+}
+
 func TestEmptyListings(t *testing.T) {
 	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)

@@ -87,7 +87,8 @@ type MCPServer struct {
 	// State is connecting, connected or down.
 	State string    `json:"state"`
 	Since time.Time `json:"since"`
-	// Reason says why it is down, Retry when it is tried again.
+	// Reason says why it is down, or what is odd while it is being connected, and Retry when one
+	// that is down is tried again.
 	Reason string    `json:"reason,omitempty"`
 	Retry  time.Time `json:"retry,omitzero"`
 	// Tools counts the tools that the server offers. It is 0 while it is down.
@@ -121,11 +122,9 @@ func MCPServersOf(h *host.Host) []MCPServer {
 			Transport: st.Transport, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined(), Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
 			Notice: st.Notice(), Findings: st.Findings,
 		}
-		if st.State == mcp.StateDown {
-			s.Retry = st.Retry
-			if st.Error != nil {
-				s.Reason = redact.Redactor{}.Text(st.Error.Error())
-			}
+		s.Retry = st.Retry
+		if st.State != mcp.StateConnected && st.Error != nil {
+			s.Reason = redact.Redactor{}.Text(st.Error.Error())
 		}
 		out = append(out, s)
 	}

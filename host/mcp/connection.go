@@ -36,12 +36,13 @@ type connection struct {
 	cancel         context.CancelCauseFunc
 	cancelRequests context.CancelFunc // ends every request of a guard
 
-	changed  chan struct{} // capacity 1: look at the list again
-	waited   bool          // await runs
-	onOutput func(string)  // told of output that is no message
-	ended    chan struct{} // closed once the session is over
-	err      error         // why; valid after ended
-	lost     chan error    // capacity 1: the server on the network is not there any more
+	changed  chan struct{}          // capacity 1: look at the list again
+	waited   bool                   // await runs
+	onOutput func(string)           // told of output that is no message
+	noise    atomic.Pointer[string] // the first of it
+	ended    chan struct{}          // closed once the session is over
+	err      error                  // why; valid after ended
+	lost     chan error             // capacity 1: the server on the network is not there any more
 
 	left       []LeftOut // of the last list; the keeper's own
 	toldUnread *string   // what the log was told of input schemas; the keeper's own
@@ -79,8 +80,13 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 // Everything that the session starts outlives ctx and ends with close.
 func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting, error) {
 	g := &greeting{}
-	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, onOutput: k.noteOutput, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.contexts, c.toldUnread = k.contexts, &k.toldUnread
+	c.onOutput = func(line string) {
+		if c.noise.CompareAndSwap(nil, &line) {
+			k.noteOutput(line)
+		}
+	}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut
@@ -203,6 +209,9 @@ func (c *connection) connectError(ctx context.Context, err error) error {
 	}
 	if ctx.Err() == nil && c.programEnds() {
 		return c.program.ending()
+	}
+	if noise := c.noise.Load(); noise != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no session within %v: %w", c.server.ConnectTimeout, noMessage(*noise))
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("no session within %v: %s", c.server.ConnectTimeout, bounded(err.Error(), maxErrorText))

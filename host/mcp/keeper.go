@@ -366,9 +366,14 @@ func (k *keeper) report(s Status) {
 func (k *keeper) noteOutput(line string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.conn == nil {
-		k.status.Error = fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
+	if k.conn == nil && k.status.State == StateConnecting {
+		k.status.Error = noMessage(line)
 	}
+}
+
+// noMessage is what is odd about a server whose output is no message.
+func noMessage(line string) error {
+	return fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
 }
 
 // countTools counts tools without the operations on resources and prompts.

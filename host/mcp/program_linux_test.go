@@ -120,6 +120,18 @@ func TestAProgramThatIsNoServer(t *testing.T) {
 	}
 }
 
+// TestAProgramThatNeverAnswers: the first line that it writes stays the reason when the time
+// for its start is over.
+func TestAProgramThatNeverAnswers(t *testing.T) {
+	t.Parallel()
+	s := self(t, "greeter", "greeter")
+	s.ConnectTimeout = time.Second
+	w := connect(t, Options{FirstDelay: time.Hour}, s)
+	if st := w.Status()[0]; st.State != StateDown || !strings.Contains(st.Error.Error(), `within 1s: its standard output is not MCP: "hello, I am no server"`) {
+		t.Errorf("status %+v", st)
+	}
+}
+
 // writes calls a function with everything that is written.
 type writes func(b []byte)
 

@@ -47,6 +47,7 @@ func newList(name, short, example string, print printer) *cobra.Command {
 			})
 		},
 	}
+	o.saysWhy = name == "list" || name == "plugins"
 	o.bind(cmd, false)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -72,7 +73,11 @@ func (o *options) inspect(cmd *cobra.Command, stderr io.Writer, print func(*host
 	if err != nil {
 		return err
 	}
-	cfg := o.hostConfig(f, logger(f, stderr, slog.LevelWarn))
+	level := slog.LevelWarn
+	if o.saysWhy {
+		level = slog.LevelError
+	}
+	cfg := o.hostConfig(f, logger(f, stderr, level))
 	cfg.Guests.Prepared = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
 	if cfg.Plugins.Dir, err = o.pluginDir(f); err != nil {

@@ -101,6 +101,9 @@ func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Serve
 	if err := c.Tried(tried); err != nil {
 		if cmd.Context().Err() == nil {
 			err = fmt.Errorf("%s does not answer within %s", s.Name, s.ConnectTimeout)
+			if odd := c.Status()[0].Error; odd != nil {
+				err = fmt.Errorf("%w: %w", err, odd)
+			}
 		}
 		return nil, errors.Join(err, c.Close())
 	}

@@ -27,6 +27,7 @@ type options struct {
 	set                             []string // of --set
 	engine, logLevel, logFormat     cli.Choice
 	bodies                          bool // trajectories hold inputs and outputs
+	saysWhy                         bool // what is printed says what is wrong: the log need not
 	show                            output.ResultPrinter
 	remote                          remote
 	database                        *postgres.DB // what openState has opened, or nil
