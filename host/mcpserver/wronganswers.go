@@ -26,22 +26,19 @@ type wrongAnswers struct {
 	counts map[string]int
 }
 
-// add counts one more.
-func (w *wrongAnswers) add(id string) int {
+// count counts one more, or forgets an approval whose answer fits.
+func (w *wrongAnswers) count(id string, fits bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.counts == nil || len(w.counts) >= maxCounted {
 		w.counts = map[string]int{}
 	}
 	w.counts[id]++
-	return w.counts[id]
-}
-
-// forget is called once an approval is answered.
-func (w *wrongAnswers) forget(id string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.counts, id)
+	n := w.counts[id]
+	if fits || n >= maxWrongAnswers {
+		delete(w.counts, id)
+	}
+	return n
 }
 
 // doesNotFit reports whether an answer was not taken because of what it says.
@@ -53,18 +50,14 @@ func doesNotFit(err error) bool {
 // fit, the client has declined.
 func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
 	out, err := c.entered(ctx, a, answers)
+	n := c.server.wrong.count(a.ID, !doesNotFit(err))
 	if !doesNotFit(err) {
-		if err == nil && out == answered {
-			c.server.wrong.forget(a.ID)
-		}
 		return out, err
 	}
-	n := c.server.wrong.add(a.ID)
 	c.server.options.Logger.Warn("an MCP client has answered what does not fit the question", "approval", a.ID, "run", a.RunID, "tool", a.ToolID, "times", n, "declined", n >= maxWrongAnswers)
 	if n < maxWrongAnswers {
 		return out, err
 	}
-	c.server.wrong.forget(a.ID)
 	if len(a.Questions) == 0 {
 		_, err = c.server.host.Decide(ctx, a.ID, policy.Deny, c.by())
 		return answered, c.notEntered(a, err)
