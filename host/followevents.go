@@ -15,6 +15,9 @@ type EventFilter struct {
 	All     bool    // of all sessions
 	Session Session // else of those that it owns
 	Run     string  // "" for all runs
+	// Outputs are what programs put out, at the end of the turn in which they did, as events of
+	// kind OutputMade: of the runs of Session alone.
+	Outputs bool
 }
 
 // matches reports whether an event is chosen. A gap of a feed itself always is.
@@ -22,7 +25,7 @@ func (f EventFilter) matches(e trajectory.Event) bool {
 	if e.Kind == trajectory.Gap && e.RunID == "" {
 		return true
 	}
-	return (f.All || f.Session.Owns(e.Session)) && (f.Run == "" || e.RunID == f.Run)
+	return (f.All && e.Kind != trajectory.OutputMade || f.Session.Owns(e.Session)) && (f.Run == "" || e.RunID == f.Run)
 }
 
 // maxFollowed bounds the hosts that Follow follows.
@@ -35,7 +38,7 @@ const maxFollowed = 256
 func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Event {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan trajectory.Event)
-	own := h.Subscribe(ctx)
+	own := h.obs.Subscribe(ctx, f.Outputs)
 	o := &followedHosts{host: h, filter: f, out: out, known: map[string]bool{}}
 	ready := make(chan struct{})
 	var others sync.WaitGroup
@@ -167,7 +170,7 @@ func (o *followedHosts) leave(host string) {
 func (o *followedHosts) ask(ctx context.Context, p runstore.Peer, ready func()) {
 	defer ready()
 	told := false
-	q := &cluster.Request{Verb: cluster.VerbEvents, Host: p.Host, Run: o.filter.Run, Session: o.filter.Session, All: o.filter.All}
+	q := &cluster.Request{Verb: cluster.VerbEvents, Host: p.Host, Run: o.filter.Run, Session: o.filter.Session, All: o.filter.All, Watch: o.filter.Outputs}
 	_, err := o.host.peers.Ask(ctx, p.Address, q, func(f *cluster.Frame) {
 		switch {
 		case f.Ready:
@@ -194,7 +197,7 @@ func (h *Host) answerPeer(ctx context.Context, q *cluster.Request, tell func(*cl
 	defer cancel()
 	defer context.AfterFunc(h.feeds, cancel)()
 	filter := EventFilter{All: q.All, Session: q.Session, Run: q.Run}
-	events := h.Subscribe(ctx)
+	events := h.obs.Subscribe(ctx, q.Watch)
 	tell(&cluster.Frame{Ready: true})
 	for e := range events {
 		if filter.matches(e) {

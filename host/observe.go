@@ -46,7 +46,7 @@ func (h *Host) Debug() *debuglog.Log { return h.obs.Debug }
 // says how many. The channel is closed once ctx has ended or the host has closed
 // and the reader has taken what was left; the caller must do one of the two.
 func (h *Host) Subscribe(ctx context.Context) <-chan trajectory.Event {
-	return h.obs.Subscribe(ctx)
+	return h.obs.Subscribe(ctx, false)
 }
 
 // WithToolCallID tells Exec or Wait the id under which the model called it. Events

@@ -16,7 +16,7 @@ import (
 func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	filter := host.EventFilter{All: session == Session{}, Session: session, Run: r.URL.Query().Get("run")}
+	filter := host.EventFilter{All: session == Session{}, Session: session, Run: r.URL.Query().Get("run"), Outputs: r.URL.Query().Get("output") == "true"}
 	out := h.newEventStream(w, h.host.Debug().Stream(r.URL.Path))
 	if r.Method == http.MethodHead {
 		return nil

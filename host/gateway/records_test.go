@@ -214,6 +214,26 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestOutputIsStreamedOnDemand, to the session whose program makes it and to no other.
+func TestOutputIsStreamedOnDemand(t *testing.T) {
+	t.Parallel()
+	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
+	asked, plain, all := c.stream(t.Context(), t, "?output=true"), c.stream(t.Context(), t, ""), c.as(host.Session{}).stream(t.Context(), t, "?output=true")
+	c.exec(`text("hello"); json({n: 1}); return 2`).wants(200)
+	for _, want := range []string{"run_started ", `output {"type":"text","text":"hello"}`, `output {"type":"json","value":{"n":1}}`, "run_ended "} {
+		if e, _ := asked.next(); string(e.Kind)+" "+string(e.Output) != want || (e.Kind == trajectory.OutputMade) != (e.Seq == 0) {
+			t.Errorf("got %s %s with the number %d, want %s", e.Kind, e.Output, e.Seq, want)
+		}
+	}
+	for _, s := range []*reader{plain, all} {
+		for _, want := range []trajectory.Kind{trajectory.RunStarted, trajectory.RunEnded} {
+			if e, _ := s.next(); e.Kind != want {
+				t.Errorf("who has not asked, or is another, gets %s, want %s", e.Kind, want)
+			}
+		}
+	}
+}
+
 // narrow makes connections whose buffers are soon full.
 type narrow struct{ net.Listener }
 

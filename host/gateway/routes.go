@@ -64,7 +64,7 @@ func routesOf(h *handlers, l *limits) []route {
 		{method: "POST", path: "/v1/program-reviews", session: true, handle: h.acceptProgram},
 		{method: "GET", path: "/v1/trajectory", session: true, handle: h.listTrajectories},
 		{method: "GET", path: "/v1/trajectory/{run}", session: true, handle: h.showTrajectory},
-		{method: "GET", path: "/v1/events", scoped: true, query: []string{"run"}, meter: l.streams, handle: h.events},
+		{method: "GET", path: "/v1/events", scoped: true, query: []string{"output", "run"}, meter: l.streams, handle: h.events},
 		{method: "GET", path: "/metrics", handle: h.metrics},
 		{method: "GET", path: "/healthz", open: true, handle: h.health},
 		{method: "GET", path: "/readyz", open: true, handle: h.ready},

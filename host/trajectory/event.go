@@ -24,6 +24,7 @@ const (
 	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host continues it
 	ApprovalRequested Kind = "approval_requested" // the call waits for a decision
 	ApprovalDecided   Kind = "approval_decided"   // Decision and By say which and whose
+	OutputMade        Kind = "output"             // the program has put Output out; only readers who ask for it get it, and it has no Seq
 	Gap               Kind = "gap"                // Missed events are not here
 )
 

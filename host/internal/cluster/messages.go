@@ -44,7 +44,7 @@ type Request struct {
 
 	WaitMillis int64  `json:"waitMs,omitempty"` // of a wait: how long the caller is there
 	ToolCallID string `json:"toolCallId,omitempty"`
-	Watch      bool   `json:"watch,omitempty"` // of a wait: tell what happens meanwhile
+	Watch      bool   `json:"watch,omitempty"` // of a wait: tell what happens meanwhile; of events: also what programs put out
 	Asks       bool   `json:"asks,omitempty"`  // of a wait: the caller asks people itself
 
 	Call  string          `json:"call,omitempty"`  // that is answered

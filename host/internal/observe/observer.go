@@ -86,9 +86,10 @@ func New(opts Options) *Observer {
 // Close lets every subscriber read the events it has not read yet, and ends the feed.
 func (o *Observer) Close() { o.feed.close() }
 
-// Subscribe returns the events from now on. See host.Subscribe.
-func (o *Observer) Subscribe(ctx context.Context) <-chan trajectory.Event {
-	return o.feed.subscribe(ctx)
+// Subscribe returns the events from now on, and on demand what programs put out. See
+// host.Subscribe.
+func (o *Observer) Subscribe(ctx context.Context, outputs bool) <-chan trajectory.Event {
+	return o.feed.subscribe(ctx, outputs)
 }
 
 // Wanted reports whether events have a reader.

@@ -16,6 +16,7 @@ const maxBacklog = 1024
 type feed struct {
 	missed func() // counts an event that a subscriber was too slow for
 	n      atomic.Int32
+	outs   atomic.Int32 // subscribers who want what programs put out
 
 	mu     sync.Mutex
 	subs   map[*subscriber]struct{}
@@ -26,6 +27,7 @@ type feed struct {
 type subscriber struct {
 	out  chan trajectory.Event
 	wake chan struct{} // capacity 1: the backlog or closed has changed
+	outs bool
 
 	mu      sync.Mutex
 	backlog []trajectory.Event
@@ -34,8 +36,8 @@ type subscriber struct {
 
 func (f *feed) any() bool { return f.n.Load() > 0 }
 
-func (f *feed) subscribe(ctx context.Context) <-chan trajectory.Event {
-	s := &subscriber{out: make(chan trajectory.Event), wake: make(chan struct{}, 1)}
+func (f *feed) subscribe(ctx context.Context, outputs bool) <-chan trajectory.Event {
+	s := &subscriber{out: make(chan trajectory.Event), wake: make(chan struct{}, 1), outs: outputs}
 	f.mu.Lock()
 	s.closed = f.closed
 	if f.subs == nil {
@@ -43,6 +45,10 @@ func (f *feed) subscribe(ctx context.Context) <-chan trajectory.Event {
 	}
 	f.subs[s] = struct{}{}
 	f.n.Add(1)
+	if outputs {
+		f.outs.Add(1)
+		context.AfterFunc(ctx, func() { f.outs.Add(-1) })
+	}
 	f.mu.Unlock()
 	go func() {
 		defer close(s.out)
@@ -62,7 +68,7 @@ func (f *feed) publish(e trajectory.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.subs {
-		if !s.add(e) {
+		if (s.outs || e.Kind != trajectory.OutputMade) && !s.add(e) {
 			f.missed()
 		}
 	}

@@ -94,14 +94,19 @@ func (r *Run) emit(e trajectory.Event) {
 	}
 }
 
-// Emitted tells the watch of the run what its program has put out.
+// Emitted tells the watch of the run, and those who have asked for it, what its program has put
+// out. It is recorded nowhere.
 func (r *Run) Emitted(items []codemode.Output) {
-	w := r.watch.Load()
-	if w == nil {
-		return
-	}
+	w, followed := r.watch.Load(), r.o.feed.outs.Load() > 0
 	for _, o := range items {
-		w.Tell(Watched{Output: &o})
+		if w != nil {
+			w.Tell(Watched{Output: &o})
+		}
+		if text, err := o.MarshalJSON(); followed && err == nil {
+			e := r.event(trajectory.OutputMade)
+			e.Time, e.Output, e.OutputBytes = time.Now().Round(0), text, len(text)
+			r.o.feed.publish(e)
+		}
 	}
 }
 
