@@ -175,8 +175,8 @@ type MCPConfig struct {
 	// SignIns keeps the sign-ins to servers on the network that want them. Defaults to
 	// nil: such a server has no tools.
 	SignIns *mcp.SignIns
-	// Wait is how long New waits for servers that neither answer nor fail.
-	// Defaults to 5 s; negative means not at all.
+	// Wait is how long New waits for servers that neither answer nor fail. A program whose text
+	// names one of them waits for it, also after that. Defaults to 5 s; negative means not at all.
 	Wait time.Duration
 }
 

@@ -18,7 +18,8 @@
 // # Lifecycle
 //
 // Connect starts one keeper per server and returns at once; Tried tells when each
-// has made its first attempt. A server that is down has no tools. Its keeper tries
+// has made its first attempt. Until then a server has the tools that are pinned, and calls
+// of them wait for it. A server that is down has no tools. Its keeper tries
 // again, with growing pauses, until Close. When a connection ends, the tools of
 // its server end with it; Options.OnChange is told whenever Tools changes, also
 // when a server announces another list. A program leads a process group of its

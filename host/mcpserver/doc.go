@@ -30,7 +30,8 @@
 // the client brings back, before by requests over its connection. Other clients read in
 // the waiting result what a person has to do, and where. The state is sealed with
 // Options.Cipher, and an answer counts for the session, the call and the approval that it
-// names.
+// names. A client whose answer does not fit is told what it lacks, and after a few such answers the
+// answer is no.
 //
 // # Direct tools
 //
