@@ -16,8 +16,8 @@ import (
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-// messageLines are the lines of a stream that are messages. A line that is none is answered
-// with an error of JSON-RPC: what reads the stream next would end with it, and the runs of
+// messageLines are the lines of a stream that are messages. Any other line is answered with an
+// error of JSON-RPC: what reads the stream next would end with it, and the runs of
 // the client with that.
 type messageLines struct {
 	in    io.ReadCloser
@@ -80,7 +80,7 @@ func (m *messageLines) line() ([]byte, error) {
 	}
 }
 
-// take returns the messages of a line, one on each line. What is none is answered.
+// take returns the messages of a line, one on each line. It answers anything else.
 func (m *messageLines) take(line []byte) ([]byte, error) {
 	if !json.Valid(line) {
 		return nil, m.refuse(nil, jsonrpc.CodeParseError, "a line that is not JSON: expected one message of JSON-RPC on each line")
@@ -102,8 +102,7 @@ func (m *messageLines) take(line []byte) ([]byte, error) {
 
 // takeOne is take of JSON that is no batch.
 func (m *messageLines) takeOne(text json.RawMessage) ([]byte, error) {
-	_, err := jsonrpc.DecodeMessage(text)
-	if err == nil {
+	if _, err := jsonrpc.DecodeMessage(text); err == nil {
 		return append(text, '\n'), nil
 	}
 	var object struct{ ID, Method, Result, Error json.RawMessage }
@@ -111,7 +110,7 @@ func (m *messageLines) takeOne(text json.RawMessage) ([]byte, error) {
 		m.report("an answer that is not one") // to answer it could go on without end
 		return nil, nil
 	}
-	return nil, m.refuse(object.ID, jsonrpc.CodeInvalidRequest, "a line that is JSON, but no message of JSON-RPC 2.0: "+err.Error())
+	return nil, m.refuse(object.ID, jsonrpc.CodeInvalidRequest, `a line that is JSON, but no message of JSON-RPC: expected an object with "jsonrpc": "2.0" and a "method", and with an "id" if it is a request`)
 }
 
 // refuse answers a line that is no message. The id is that of the line, if it has one.

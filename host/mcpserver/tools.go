@@ -35,14 +35,14 @@ func ownTool(t catalog.Tool) *mcp.Tool {
 // first answer what there is.
 func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		caller := callerOf(ctx, req.GetExtra())
 		if method == "tools/list" || method == "tools/call" {
-			s.awaitServers(ctx)
+			s.awaitServers(ctx, caller)
 		}
 		res, err := next(ctx, method, req)
 		if err != nil {
 			return res, err
 		}
-		caller := callerOf(ctx, req.GetExtra())
 		var list *mcp.ListToolsResult
 		switch res := res.(type) {
 		case *mcp.InitializeResult:

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/text"
 )
 
@@ -38,14 +37,14 @@ func (s *Server) instructions(caller host.Session) string {
 
 // awaitServers waits, in the first moments of the server, for upstream servers whose tools
 // are not known yet.
-func (s *Server) awaitServers(ctx context.Context) {
+func (s *Server) awaitServers(ctx context.Context, caller host.Session) {
 	ctx, cancel := context.WithDeadline(ctx, s.started.Add(s.times.serversWait))
 	defer cancel()
 	if ctx.Err() != nil {
 		return
 	}
 	changed := s.host.ToolsChanged(ctx)
-	for slices.ContainsFunc(s.host.MCPStatus(), func(st mcp.Status) bool { return st.State == mcp.StateConnecting && st.Tools == 0 }) {
+	for slices.ContainsFunc(s.host.MCPServers(caller), func(m host.MCPServer) bool { return m.Connecting }) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
