@@ -80,13 +80,16 @@ func (m *messageLines) line() ([]byte, error) {
 	}
 }
 
+// maxBatch bounds the messages of one line.
+const maxBatch = 64
+
 // take returns the messages of a line, one on each line. It answers anything else.
 func (m *messageLines) take(line []byte) ([]byte, error) {
 	if !json.Valid(line) {
 		return nil, m.refuse(nil, jsonrpc.CodeParseError, "a line that is not JSON: expected one message of JSON-RPC on each line")
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(line, &list) == nil && len(list) > 0 && list[0][0] != '[' { // a batch, as older revisions have them
+	if json.Unmarshal(line, &list) == nil && len(list) > 0 && len(list) <= maxBatch { // as older revisions have them
 		var all []byte
 		for _, one := range list {
 			message, err := m.takeOne(one)

@@ -40,6 +40,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{"a method that is no text", `{"jsonrpc":"2.0","id":7,"method":7}`, `7`, `-32600`},
 		{"an id that is none", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `null`, `-32600`},
 		{"a batch of batches", `[[` + ping + `]]`, `null`, `-32600`},
+		{"a long batch", `[` + strings.Repeat("1,", 64) + `1]`, `null`, `-32600`},
 		{"an empty batch", `[]`, `null`, `-32600`},
 		{"a long line", `"` + strings.Repeat("x", 100_000) + `"`, `null`, `-32600`},
 		{"a failure without an id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`, ``, ``},

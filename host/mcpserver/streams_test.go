@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // TestASubscriptionEndsWithTheInput: it has no answer that the end of the input could wait for.
@@ -51,5 +53,22 @@ func TestAResultThatAsksHasAList(t *testing.T) {
 	}
 	if text, err := json.Marshal(res); err != nil || !strings.Contains(string(text), `"content":[]`) {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestProgressNamesWhatItIsAbout, whatever an event says of it.
+func TestProgressNamesWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]trajectory.Event{
+		"mcp:shop:buy waits for a person":    {Kind: trajectory.ApprovalRequested, ToolID: "mcp:shop:buy"},
+		"MCP.shop.buy started":               {Kind: trajectory.CallStarted, Via: "MCP.shop.buy", ToolName: "buy", ToolID: "mcp:shop:buy"},
+		"buy: 50 %":                          {Kind: trajectory.CallProgress, ToolName: "buy", Progress: 0.5},
+		"buy goes on":                        {Kind: trajectory.CallProgress, ToolName: "buy"},
+		"MCP server shop is being connected": {Kind: trajectory.ServerAwaited, Owner: "shop"},
+		"":                                   {Kind: trajectory.RunStarted},
+	} {
+		if got := progressMessage(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

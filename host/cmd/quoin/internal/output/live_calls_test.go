@@ -37,3 +37,27 @@ func TestALineHasWhatItsToolDoes(t *testing.T) {
 		t.Errorf("drawn %q", screen.String())
 	}
 }
+
+// TestAServerThatARunWaitsForIsShown until something else happens in the run.
+func TestAServerThatARunWaitsForIsShown(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := &Calls{w: &out}
+	draw := func(e trajectory.Event) string {
+		out.Reset()
+		if l.note(e) {
+			l.draw(time.Now())
+		}
+		return out.String()
+	}
+	if got := draw(trajectory.Event{Kind: trajectory.ServerAwaited, Owner: "sl\x1bow"}); !strings.Contains(got, `MCP server sl\x1bow`) || !strings.Contains(got, "is being connected") || !l.running() {
+		t.Errorf("shown %q", got)
+	}
+	if got := draw(trajectory.Event{Kind: trajectory.CallStarted, CallID: "1", ToolName: "buy"}); strings.Contains(got, "MCP server") || !strings.Contains(got, "buy") {
+		t.Errorf("shown %q", got)
+	}
+	draw(trajectory.Event{Kind: trajectory.ServerAwaited, Owner: "slow"})
+	if got := draw(trajectory.Event{Kind: trajectory.RunEnded}); strings.Contains(got, "MCP server") {
+		t.Errorf("shown %q", got)
+	}
+}
