@@ -58,16 +58,11 @@ func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.In
 	if n < maxWrongAnswers {
 		return out, err
 	}
-	if len(a.Questions) == 0 {
-		_, err = c.server.host.Decide(ctx, a.ID, policy.Deny, c.by())
-		return answered, c.notEntered(a, err)
+	no := mcp.InputResponseMap{a.ID: &mcp.ElicitResult{Action: string(codemode.AnswerDecline)}}
+	for i := range a.Questions {
+		no[questionKey(a, i)] = no[a.ID]
 	}
-	no := make(map[string]codemode.QuestionAnswer, len(a.Questions))
-	for _, q := range a.Questions {
-		no[q.ID] = codemode.QuestionAnswer{Action: codemode.AnswerDecline}
-	}
-	_, err = c.server.host.AnswerQuestion(ctx, a.ID, no, c.by())
-	return answered, c.notEntered(a, err)
+	return c.entered(ctx, a, no)
 }
 
 // givenAnswer is what a client has answered. The library refuses an answer that does not fit

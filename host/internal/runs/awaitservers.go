@@ -30,7 +30,7 @@ func (d *driver) awaitServers(code string) {
 	caller, _ := callerOf(d.ctx)
 	ctx, stop := r.joined(caller)
 	defer stop()
-	r.engine.awaitServers(ctx, d.deadline.Sub(r.engine.clock.Now()), r.id, r.session, slices.Sorted(maps.Keys(connecting)))
+	r.engine.awaitServers(ctx, d.deadline.Sub(r.engine.clock.Now()), r.id, r.session, connecting)
 	if err := r.engine.Views.ResolveView(r.access); err != nil {
 		r.engine.Logger.Error("the tools of a run were not brought up to date", "run", r.id, "error", err)
 	}
@@ -39,29 +39,20 @@ func (d *driver) awaitServers(code string) {
 // awaitOwners waits for the servers that a suspended run could reach, and whose tools this
 // host does not know yet.
 func (e *Engine) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
-	owners := slices.DeleteFunc(slices.Clone(rec.Owners), func(owner string) bool { return !strings.HasPrefix(owner, OfServers) })
-	if len(owners) == 0 {
+	if len(rec.Owners) == 0 {
 		return
 	}
 	connecting := e.Views.Connecting()
-	if len(connecting) == 0 {
-		return
-	}
-	there := e.Views.SessionView(s).Owners()
-	var names []string
-	for _, owner := range owners {
-		name := strings.TrimPrefix(owner, OfServers)
-		if _, comes := connecting[name]; comes && !slices.Contains(there, owner) {
-			names = append(names, name)
-		}
-	}
+	maps.DeleteFunc(connecting, func(name, _ string) bool {
+		return !slices.Contains(rec.Owners, OfServers+name) || slices.Contains(e.Views.SessionView(s).Owners(), OfServers+name)
+	})
 	caller, _ := callerOf(ctx)
-	e.awaitServers(caller, wait, rec.ID, s, names)
+	e.awaitServers(caller, wait, rec.ID, s, connecting)
 }
 
 // awaitServers waits until servers were tried, at most for a time, and tells those who follow
 // the run.
-func (e *Engine) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, names []string) {
+func (e *Engine) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, servers map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {
@@ -71,7 +62,7 @@ func (e *Engine) awaitServers(ctx context.Context, wait time.Duration, runID str
 		case <-ctx.Done():
 		}
 	}()
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		e.Observer.Awaits(ctx, runID, s, name)
 		if e.Views.Tried(ctx, name) != nil {
 			return
