@@ -102,7 +102,10 @@ func (r *Run) Emitted(items []codemode.Output) {
 		if w != nil {
 			w.Tell(Watched{Output: &o})
 		}
-		if text, err := o.MarshalJSON(); followed && err == nil {
+		if !followed {
+			continue
+		}
+		if text, err := o.MarshalJSON(); err == nil {
 			e := r.event(trajectory.OutputMade)
 			e.Time, e.Output, e.OutputBytes = time.Now().Round(0), text, len(text)
 			r.o.feed.publish(e)
