@@ -42,6 +42,8 @@ func (v fixedViews) SessionView(codemode.Session) *view.View { return v.view }
 func (v fixedViews) IsDown(string) bool                      { return false }
 func (v fixedViews) MCPStatus() []mcp.Status                 { return nil }
 func (v fixedViews) ComingPlugins() []string                 { return nil }
+func (v fixedViews) Connecting() map[string]string           { return nil }
+func (v fixedViews) Tried(context.Context, string) error     { return nil }
 
 // newTestEngine is an engine without guests.
 func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approvals, tools ...catalog.Tool) *Engine {
