@@ -96,12 +96,14 @@ func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Serve
 	if err != nil {
 		return nil, err
 	}
-	// The attempt ends by itself, and says why: a session and a list have a ConnectTimeout each.
-	tried, cancel := context.WithTimeout(cmd.Context(), 3*s.ConnectTimeout)
+	tried, cancel := context.WithTimeout(cmd.Context(), s.ConnectTimeout)
 	defer cancel()
 	if err := c.Tried(tried); err != nil {
 		if cmd.Context().Err() == nil {
-			err = fmt.Errorf("%s does not answer within %s", s.Name, 3*s.ConnectTimeout)
+			err = fmt.Errorf("%s does not answer within %s", s.Name, s.ConnectTimeout)
+			if odd := c.Status()[0].Error; odd != nil {
+				err = fmt.Errorf("%w: %w", err, odd)
+			}
 		}
 		return nil, errors.Join(err, c.Close())
 	}
