@@ -398,7 +398,7 @@ func TestARemovedSessionIsFreed(t *testing.T) {
 // TestAllProcessesAreBounded, of however many sessions.
 func TestAllProcessesAreBounded(t *testing.T) {
 	table, l := newTable(t, limits)
-	owner := func(i int) Spec { return Spec{Owner: Owner{Agent: "a", Session: strconv.Itoa(i)}} }
+	owner := func(i int) Spec { return Spec{Owner: Owner(strconv.Itoa(i))} }
 	for i := range maxRunning {
 		mustStart(t, table, l, owner(i))
 	}
