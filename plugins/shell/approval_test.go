@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -127,6 +128,12 @@ func TestAnApprovalIsForContents(t *testing.T) {
 	}
 	put("Makefile", "all:\n\techo ok\n")
 	if v := judged(t, h, "exec", map[string]any{"command": "make"}); !strings.Contains(v.Approval.Description, "\nNot known: what make reads besides that") {
+		t.Errorf("%s", v.Approval.Description)
+	}
+	for i := range 12 {
+		put(fmt.Sprint("part", i), "x")
+	}
+	if v := judged(t, h, "exec", map[string]any{"command": "sh part0 part1 part2 part3 part4 part5 part6 part7 part8 part9 part10 part11"}); strings.Count(v.Approval.Description, "Reads: ") != 9 || !strings.Contains(v.Approval.Description, "Reads: 4 more files") {
 		t.Errorf("%s", v.Approval.Description)
 	}
 	put("log", "a")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,7 +35,11 @@ func (s *shell) describe(p *plan) string {
 	for _, e := range p.judgement.Effective {
 		b.WriteString("\nRuns: " + shownWords(e.Argv) + " (" + shownProgram(e.Path) + ")")
 	}
-	for _, f := range p.judgement.Files {
+	for i, f := range p.judgement.Files {
+		if i == maxShownFiles {
+			fmt.Fprintf(&b, "\nReads: %d more files, which the approval is for, too", len(p.judgement.Files)-i)
+			break
+		}
 		b.WriteString("\nReads: " + shownWord(f.Path) + " (sha256 " + oneLine(text.Shorten(f.Digest, 20)) + ")")
 	}
 	if len(p.judgement.Loaders) > 0 {
@@ -45,6 +50,9 @@ func (s *shell) describe(p *plan) string {
 	}
 	return b.String()
 }
+
+// maxShownFiles bounds what a person has to read: a question that is too long is not asked.
+const maxShownFiles = 8
 
 // shownProgram is the path of a program, if plugins.shell.path has it: the shell may have
 // it as a builtin.
