@@ -107,20 +107,25 @@ func showApproval(w io.Writer, p *policy.Approval, asks bool) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	showInputs(&b, p, asks)
+	_, err := io.WriteString(w, terminal.Text(b.String()))
+	return err
+}
+
+// showInputs writes what the call is made with, and with what else it may be.
+func showInputs(b *strings.Builder, p *policy.Approval, asks bool) {
 	if p.InputCut {
-		fmt.Fprintf(&b, "ONLY THE START of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
+		fmt.Fprintf(b, "ONLY THE START of the input is kept, as a text: it has %d bytes.\n", p.InputBytes)
 	}
-	showDocument(&b, p.Input)
+	showDocument(b, p.Input)
 	if len(p.EditedInput) > 0 {
 		b.WriteString("edited: the call is made with this instead\n")
-		showDocument(&b, p.EditedInput)
+		showDocument(b, p.EditedInput)
 	}
 	if !asks && p.State == policy.StatePending && len(p.InputSchema) > 0 && len(p.Questions) == 0 {
 		b.WriteString("schema of an edited input (quoin approvals allow --input)\n")
-		showDocument(&b, p.InputSchema)
+		showDocument(b, p.InputSchema)
 	}
-	_, err := io.WriteString(w, terminal.Text(b.String()))
-	return err
 }
 
 // showDocument writes a document on lines of its own.
