@@ -66,6 +66,9 @@ func TestAStoreThatIsGoneIsNotAsked(t *testing.T) {
 			if !strings.Contains(res.Error, "Try again later") {
 				t.Errorf("%s does not say what to do: %s", what, res.Error)
 			}
+			if what == "exec" && !strings.Contains(res.Error, "was not started, because it has yield_control in it") {
+				t.Errorf("exec does not say why: %s", res.Error)
+			}
 			if kept := strings.Contains(res.Error, "The run is kept as it was"); kept != (what == "wait") {
 				t.Errorf("%s says that the run is kept: %t", what, kept)
 			}

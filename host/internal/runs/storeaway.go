@@ -23,5 +23,9 @@ func (e *Engine) mayStart(ctx context.Context, p program) *failure {
 	if !strings.Contains(p.Code, "yield_control") {
 		return nil
 	}
-	return e.storeAway(ctx)
+	f := e.storeAway(ctx)
+	if f != nil {
+		f = and(f, " This one was not started, because it has yield_control in it.")
+	}
+	return f
 }
