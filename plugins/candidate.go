@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/ownership"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
@@ -112,7 +113,11 @@ func (f Candidate) check() error {
 	case !info.Mode().IsRegular():
 		return &manifest.Error{Field: "command", Problem: f.Executable() + " is not a file", Fix: "name the plugin's binary"}
 	case !executable(info):
-		return &manifest.Error{Field: "command", Problem: f.Executable() + " is not executable", Fix: "run chmod +x on it"}
+		fix := "make it executable"
+		if command := ownership.Repair("+x", f.Executable(), info); command != "" {
+			fix = "run " + command
+		}
+		return &manifest.Error{Field: "command", Problem: f.Executable() + " is not executable", Fix: fix}
 	}
 	return f.checkFiles()
 }

@@ -56,7 +56,8 @@ func ofAnother(t *testing.T, path string) {
 }
 
 // TestPluginsOfOthersDoNotStart changes one path after another. The start is
-// refused each time, and the test repairs the path with the command that the refusal names.
+// refused each time, and the test repairs the path with the command that the refusal names,
+// if the path is the user's own.
 func TestPluginsOfOthersDoNotStart(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"..", ".", manifest.Name, "own", "help.txt", "templates", "templates/a.txt"} {
@@ -70,10 +71,17 @@ func TestPluginsOfOthersDoNotStart(t *testing.T) {
 				if !errors.As(err, &refused) || !refused.Refused || !errors.As(err, &owner) {
 					t.Fatalf("%v", err)
 				}
-				for _, part := range []string{owner.Path, "belongs to user ", "has mode 0", "run: " + owner.Command} {
+				for _, part := range []string{owner.Path, "belongs to user ", "has mode 0", owner.Command} {
 					if !strings.Contains(err.Error(), part) {
 						t.Errorf("%q is not in %q", part, err)
 					}
+				}
+				// To root what is on the way may be the system's.
+				if own := what == "writable" && (where != ".." || os.Geteuid() != 0); own != strings.Contains(err.Error(), "run: ") {
+					t.Errorf("%v", err)
+				}
+				if owner.Command == "" {
+					return
 				}
 				if out, err := exec.Command("sh", "-c", owner.Command).CombinedOutput(); err != nil {
 					t.Fatalf("%s: %v %s", owner.Command, err, out)

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
 
 func TestPrivateFiles(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "secret")
+	path := filepath.Join(dir, "se cret")
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +38,17 @@ func TestPrivateFiles(t *testing.T) {
 				t.Errorf("%s with mode %04o: %q, %v", name, mode, b, err)
 			}
 		}
+	}
+	// What is proposed repairs it.
+	var open *NotPrivateError
+	if _, err := ReadPrivate(path, 100); !errors.As(err, &open) || !strings.HasSuffix(err.Error(), ": run "+open.Command) {
+		t.Fatalf("%v", err)
+	}
+	if out, err := exec.Command("sh", "-c", open.Command).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v %s", open.Command, err, out)
+	}
+	if _, err := ReadPrivate(path, 100); err != nil {
+		t.Errorf("repaired: %v", err)
 	}
 }
 
@@ -64,8 +77,17 @@ func TestPrivateFilesOfOthers(t *testing.T) {
 	}
 	another := uint32(os.Geteuid()) + 1
 	var open *NotPrivateError
-	if err := checkPrivate(path, owned{st, another}); !errors.As(err, &open) || open.Owner != int(another) {
+	if err := checkPrivate(path, owned{st, another}); !errors.As(err, &open) || open.Owner != int(another) || open.Command != "" {
 		t.Errorf("got %v", err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkPrivate(path, owned{st, another}); !errors.As(err, &open) || open.Command != "" {
+		t.Errorf("the file of another is to be changed: %v", err)
 	}
 }
 

@@ -87,12 +87,19 @@ type NotPrivateError struct {
 	Path  string
 	Mode  fs.FileMode // its permission bits
 	Owner int         // the id of its user; -1 if the owner is right and the mode is not
+	// Command repairs it. It is empty where the file is not the user's own.
+	Command string
 }
 
-// Error names the path, what is wrong, and the command that repairs it.
+// Error names the path, what is wrong, and what there is to do.
 func (e *NotPrivateError) Error() string {
+	problem := fmt.Sprintf("has mode %04o, so that others can use it", e.Mode)
 	if e.Owner >= 0 {
-		return fmt.Sprintf("%s belongs to user %d, expected %d, who runs this: chown the file if it is yours, or use another one", e.Path, e.Owner, os.Geteuid())
+		problem = fmt.Sprintf("belongs to user %d, expected %d, who runs this", e.Owner, os.Geteuid())
 	}
-	return fmt.Sprintf("%s has mode %04o, so that others can use it: run chmod 600 %s", e.Path, e.Mode, e.Path)
+	remedy := "use a file of your own with mode 0600"
+	if e.Command != "" {
+		remedy = "run " + e.Command
+	}
+	return e.Path + " " + problem + ": " + remedy
 }

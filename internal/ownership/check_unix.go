@@ -39,10 +39,16 @@ func CheckTree(path string) error {
 // every directory and link on the way must belong to the user of this process or to
 // root, and no other user may have write permission. In a directory with the sticky bit
 // other users cannot replace what is not theirs.
-func Check(path string) error { return CheckExcept(path, nil) }
+func Check(path string) error { return checkExcept(path, func(*Error) bool { return false }) }
 
-// CheckExcept is [Check] without the errors that accept returns true for.
-func CheckExcept(path string, accept func(*Error) bool) error {
+// CheckState is [Check] for what a host keeps. It accepts a directory of root with a group
+// that the system does not know: managers of containers give volumes to such a group.
+func CheckState(path string) error {
+	return checkExcept(path, func(e *Error) bool { return e.Owner == 0 && e.Mode&0o002 == 0 && !KnownGroup(e.Group) })
+}
+
+// checkExcept is [Check] without the errors that accept returns true for.
+func checkExcept(path string, accept func(*Error) bool) error {
 	done, left := string(filepath.Separator), path
 	for range maxSteps {
 		name, rest, _ := strings.Cut(left, "/")
@@ -57,7 +63,7 @@ func CheckExcept(path string, accept func(*Error) bool) error {
 				return err
 			}
 			err = checkStep(next, st, strings.Trim(rest, "/.") == "")
-			if e, ok := err.(*Error); err != nil && !(ok && accept != nil && accept(e)) {
+			if e, ok := err.(*Error); err != nil && !(ok && accept(e)) {
 				return err
 			}
 			if st.Mode().Type() != fs.ModeSymlink {
@@ -88,24 +94,29 @@ func checkStep(path string, st fs.FileInfo, end bool) error {
 	}
 	mode, user := st.Mode().Perm(), os.Geteuid()
 	link := st.Mode().Type() == fs.ModeSymlink
+	e := &Error{path, sys.Uid, sys.Gid, st.Mode() &^ fs.ModeType, ""}
 	switch {
 	case sys.Uid != 0 && int64(sys.Uid) != int64(user):
-		return &Error{path, sys.Uid, sys.Gid, mode, chown(user, path)}
+		return e
 	case link, mode&0o022 == 0, !end && st.Mode()&fs.ModeSticky != 0:
 		return nil
 	case mode&0o002 == 0 && PrivateGroup(user, sys.Gid):
 		return nil
+	case user == 0 && (!end || mode&0o002 == 0):
+		return e // of the system's: root's own is what was named, and no group got it on purpose
 	}
-	return &Error{path, sys.Uid, sys.Gid, mode, "chmod go-w " + shellWord(path)}
+	e.Command = Repair("go-w", path, st)
+	return e
 }
 
-// chown is the command that gives a path to the user. Only root may run it.
-func chown(user int, path string) string {
-	command := fmt.Sprintf("chown -h %d %s", user, shellWord(path))
-	if user != 0 {
-		return "sudo " + command
+// Repair returns the command that changes the mode of a path. It returns "" where the path
+// is not the user's own: another user owns it, or its sticky or setgid bit says that users share it.
+func Repair(change, path string, st fs.FileInfo) string {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok || int64(sys.Uid) != int64(os.Geteuid()) || st.Mode()&(fs.ModeSticky|fs.ModeSetgid) != 0 {
+		return ""
 	}
-	return command
+	return "chmod " + change + " " + shellWord(path)
 }
 
 // shellWord quotes a path for a shell where it has to be.

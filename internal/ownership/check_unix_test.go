@@ -4,8 +4,11 @@ package ownership
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -33,11 +36,61 @@ func TestTheWayCounts(t *testing.T) {
 			}
 		}
 	}
-	if err := os.Chmod(way, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := CheckExcept(path, func(e *Error) bool { return e.Path == way }); err != nil {
-		t.Errorf("what is accepted is refused: %v", err)
+}
+
+// TestAdviceIsAboutOnesOwn makes one path after another that is refused, and runs what the
+// refusal proposes. Nothing is proposed for a path of another user or of the system.
+func TestAdviceIsAboutOnesOwn(t *testing.T) {
+	root := os.Geteuid() == 0
+	const another, system = 1234, 4 // a user, and a group that every system knows
+	for _, c := range []struct {
+		name     string
+		mode     fs.FileMode
+		owner    int // -1 leaves it
+		group    int
+		onTheWay bool
+		advised  bool
+		says     string
+	}{
+		{"open", 0o777, -1, -1, false, true, "mode 0777"},
+		{"open on the way", 0o777, -1, -1, true, !root, "mode 0777"}, // to root it may be the system's
+		{"sticky", 0o777 | fs.ModeSticky, -1, -1, false, false, "mode 1777"},
+		{"setgid", 0o777 | fs.ModeSetgid, -1, -1, false, false, "mode 2777"},
+		{"setgid on the way", 0o777 | fs.ModeSetgid, -1, -1, true, false, "mode 2777"},
+		{"of another", 0o700, another, -1, false, false, "belongs to user 1234 and has mode 0700, and this is user 0"},
+		{"of another on the way", 0o755, another, -1, true, false, "belongs to user 1234"},
+		{"of a group of the system", 0o775, -1, system, false, false, "mode 0775"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !root && (c.owner >= 0 || c.group >= 0) {
+				t.Skip("only root can give directories away")
+			}
+			dir := filepath.Join(t.TempDir(), "th is")
+			path := dir
+			if c.onTheWay {
+				path = filepath.Join(dir, "below")
+			}
+			if err := errors.Join(os.MkdirAll(path, 0o700), os.Chown(dir, c.owner, c.group), os.Chmod(dir, c.mode)); err != nil {
+				t.Fatal(err)
+			}
+			err := Check(path)
+			var e *Error
+			if !errors.As(err, &e) || e.Path != dir || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%v", err)
+			}
+			if got := e.Command != ""; got != c.advised || got != strings.HasSuffix(err.Error(), "run: "+e.Command) || strings.Contains(err.Error(), "ch") != got {
+				t.Fatalf("the advice is %q: %v", e.Command, err)
+			}
+			if !c.advised {
+				return
+			}
+			if out, err := exec.Command("sh", "-c", e.Command).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", e.Command, err, out)
+			}
+			if err := Check(path); err != nil {
+				t.Errorf("repaired: %v", err)
+			}
+		})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func checkPrivate(dir string, st fs.FileInfo) error {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok || !st.IsDir() || int64(sys.Uid) != int64(os.Getuid()) || st.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s must be a folder of this user that is closed to others (mode 0700): remove it, or set TMPDIR to another place", dir)
+		return fmt.Errorf("%s must be a folder of this user that is closed to others (mode 0700): set TMPDIR to another place", dir)
 	}
 	return nil
 }

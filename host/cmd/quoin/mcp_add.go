@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/internal/json5"
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/ownership"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -150,7 +151,11 @@ func (a *mcpAdding) add(cmd *cobra.Command, args []string) (*addedServers, error
 		return file, nil
 	})
 	if err == nil && info != nil && secret && info.Mode()&0o044 != 0 && len(out.Added) > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s can be read by other users, and has values of env or headers in it: run chmod go-r %s, or write ${NAME} for what is secret", path, output.ShellWord(path)))
+		remedy := "write ${NAME} for what is secret"
+		if command := ownership.Repair("go-r", path, info); command != "" {
+			remedy = "run " + command + ", or " + remedy
+		}
+		out.Warnings = append(out.Warnings, path+" can be read by other users, and has values of env or headers in it: "+remedy)
 	}
 	if a.from != "" && slices.ContainsFunc(found, func(f mcpentry.Found) bool { return f.Entry.Command != "" }) && len(out.Added) > 0 {
 		out.Warnings = append(out.Warnings, "a program gets PATH, env and passEnv; other hosts also give it HOME and more: name in passEnv what it needs")

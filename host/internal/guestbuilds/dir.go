@@ -54,7 +54,7 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of guest builds: %w", err)
 	}
-	if err := ownership.Check(path); err != nil {
+	if err := ownership.CheckState(path); err != nil {
 		return nil, fmt.Errorf("directory of guest builds: %w", err)
 	}
 	return &Dir{path}, nil

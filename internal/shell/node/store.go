@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/ownership"
 )
 
 // maxFileBytes bounds a file of a store.
@@ -39,7 +40,7 @@ func (s store) check() error {
 	if err != nil {
 		return err
 	}
-	return checkOwner(dir)
+	return ownership.CheckState(dir)
 }
 
 // create writes a file that must not exist.

@@ -13,9 +13,11 @@ import (
 	"github.com/quoinhq/quoin/internal/ownership"
 )
 
-// TestStateDirectoriesOfOthers are refused, with the command that repairs them.
+// TestStateDirectoriesOfOthers are refused, with the command that repairs them where they
+// are the user's own.
 func TestStateDirectoriesOfOthers(t *testing.T) {
 	const another = 1234
+	root := os.Geteuid() == 0
 	for name, change := range map[string]func(dir string) error{
 		"open":       func(dir string) error { return os.Chmod(dir, 0o777) },
 		"on the way": func(dir string) error { return os.Chmod(filepath.Dir(dir), 0o777) },
@@ -25,15 +27,12 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 		"of another": func(dir string) error { return os.Chown(dir, another, -1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(name, "of a") && os.Geteuid() != 0 {
+			if strings.HasPrefix(name, "of a") && !root {
 				t.Skip("only root can give directories away")
 			}
 			dir := t.TempDir() + "/st ate"
 			if err := CheckState(dir); err != nil {
 				t.Fatalf("it is not there yet: %v", err)
-			}
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
 			}
 			if err := CheckState(dir); err != nil {
 				t.Fatal(err)
@@ -45,7 +44,13 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 			if err == nil {
 				t.Fatal("it is taken")
 			}
-			_, command, _ := strings.Cut(err.Error(), "run: ")
+			_, command, advised := strings.Cut(err.Error(), "run: ")
+			if own := name == "open" || name == "on the way" && !root; advised != own {
+				t.Fatalf("advised: %v: %v", advised, err)
+			}
+			if !advised {
+				return
+			}
 			if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v %s", command, err, out)
 			}
@@ -53,6 +58,27 @@ func TestStateDirectoriesOfOthers(t *testing.T) {
 				t.Errorf("repaired: %v", err)
 			}
 		})
+	}
+}
+
+// TestStateDirectoryBelowThatOfAll is made before it is checked, so that no other user of
+// a directory such as /tmp makes it first.
+func TestStateDirectoryBelowThatOfAll(t *testing.T) {
+	all := t.TempDir()
+	if err := os.Chmod(all, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(all, "deep", "state")
+	if err := CheckState(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []string{dir, filepath.Dir(dir)} {
+		if st, err := os.Stat(made); err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", made, st.Mode(), err)
+		}
+	}
+	if err := CheckState(all); err == nil || !strings.Contains(err.Error(), "mode 1777") || strings.Contains(err.Error(), "run") {
+		t.Errorf("that of all: %v", err)
 	}
 }
 
