@@ -35,7 +35,7 @@ Exit status: 0 no problems, 1 problems, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			folder, err := openBuilt(cmd, args[0])
+			folder, err := openFresh(cmd, args[0], false)
 			if err != nil {
 				return err
 			}

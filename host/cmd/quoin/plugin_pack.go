@@ -5,28 +5,37 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
 	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/install"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 func newPluginPack() *cobra.Command {
+	var o options
 	var out, key string
 	cmd := &cobra.Command{
 		Use:   "pack DIR",
 		Short: "Pack a plugin into one file",
 		Long: `Pack the plugin in DIR: its manifest, the binaries of every platform the
-manifest names, and what it names in files. A command that is missing is built for
-this platform, as plugin dev does it. Nothing else goes in, and the same plugin
+manifest names, and what it names in files. Nothing else goes in, and the same plugin
 always makes the same bytes. With --key the archive is signed.
-quoin plugin install takes the archive from those who trust that key.`,
+quoin plugin install takes the archive from those who trust that key.
+
+Before, what has sources is built as plugin dev builds it: those in Go for every
+platform, others with the build command of dev.json5, which has to make all binaries.
+Then what is packed is started once, as quoin plugin install starts it, with the
+configuration and the secrets that --config has for it, else with those of dev.json5.
+What does not come up is not packed.`,
 		Example: `  quoin plugin pack ./weather
   quoin plugin pack ./weather -o dist/weather.tar.gz --key ~/.quoin/key.pem`,
 		Args: cli.OneArg("DIR", "the folder with plugin.json"),
@@ -39,19 +48,27 @@ quoin plugin install takes the archive from those who trust that key.`,
 				}
 				signer = &k
 			}
-			if _, err := openBuilt(cmd, args[0]); err != nil {
+			folder, err := openFresh(cmd, args[0], true)
+			if err != nil {
 				return err
 			}
-			return packPlugin(cmd.OutOrStdout(), args[0], out, signer)
+			f, err := o.load()
+			if err != nil {
+				return err
+			}
+			tried := install.Options{AllowUnsigned: true, Logger: logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+			tried.Configs, tried.Secrets = inDevelopment(f, folder)
+			return packPlugin(cmd, args[0], out, signer, tried)
 		},
 	}
+	o.bindConfig(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write (default: ID-VERSION.tar.gz here)")
 	cmd.Flags().StringVar(&key, "key", "", "the private key to sign with, of quoin plugin keys new")
 	return cmd
 }
 
 // packPlugin packs into a file that is there in full or not at all.
-func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error) {
+func packPlugin(cmd *cobra.Command, dir, out string, key *trust.PrivateKey, tried install.Options) (err error) {
 	m, err := manifest.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not the folder of a plugin: it has no %s", dir, manifest.Name)
@@ -73,7 +90,10 @@ func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = startOnce(cmd, f.Name(), m, tried)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if err := os.Rename(f.Name(), out); err != nil {
@@ -83,8 +103,30 @@ func packPlugin(w io.Writer, dir, out string, key *trust.PrivateKey) (err error)
 	if p.Signer != (trust.PublicKey{}) {
 		signed = "signed by " + p.Signer.String()
 	}
-	_, err = terminal.Fprintf(w, "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
+	_, err = terminal.Fprintf(cmd.OutOrStdout(), "%s\n%s %s, %d files, %d bytes, sha256:%s, %s\n", out, p.Manifest.ID, p.Manifest.Version, len(p.Contents), p.Bytes, p.SHA256, signed)
 	return err
+}
+
+// startOnce starts what an archive holds, as it is once it is installed. Where the plugin
+// has no command for this platform it is not started, and that is said.
+func startOnce(cmd *cobra.Command, archive string, m manifest.Manifest, o install.Options) (err error) {
+	if m.Command == "" {
+		cmd.PrintErrf("not started before: it has no command for %s\n", manifest.HostPlatform())
+		return nil
+	}
+	if o.Dir, err = os.MkdirTemp("", "quoin-pack-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
+	secrets, missing := pluginlint.StandIns(o.Secrets[m.ID])
+	o.Secrets = map[string]map[string]plugins.SecretSource{m.ID: secrets}
+	for name, err := range missing {
+		cmd.PrintErrf("warning: secret %s: %v; the plugin was started with a stand-in\n", name, err)
+	}
+	if _, err := install.Install(cmd.Context(), archive, o); err != nil {
+		return fmt.Errorf("%s %s is not packed, for quoin plugin install would say: %w", m.ID, m.Version, err)
+	}
+	return nil
 }
 
 func newPluginKeys() *cobra.Command {

@@ -20,8 +20,8 @@ func newPluginValidate() *cobra.Command {
 		Short: "Report what a host would refuse about a plugin, and what a model would stumble over",
 		Long: `Read the manifest in DIR, start the plugin in a data directory that is thrown
 away, and look at all it offers. Errors are what a host refuses; warnings are
-what it serves, but a model will use badly. A command that is missing is built, as
-plugin dev does it. The plugin is started with the configuration and the secrets that
+what it serves, but a model will use badly. What has sources is built first, as plugin
+dev builds it. The plugin is started with the configuration and the secrets that
 --config has for it, else with those of dev.json5; a secret that cannot be had is a
 warning, and the plugin gets a stand-in.
 Exit status: 0 no errors, 1 errors, 2 usage.`,
@@ -34,7 +34,7 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			folder, err := openBuilt(cmd, args[0])
+			folder, err := openFresh(cmd, args[0], false)
 			if err != nil {
 				return err
 			}

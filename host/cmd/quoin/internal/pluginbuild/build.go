@@ -58,7 +58,7 @@ func (f *Folder) Build(ctx context.Context, into string) (plugins.Candidate, err
 	case len(f.Command) > 0:
 		err = f.run(ctx, into, f.Command)
 	case f.Go:
-		err = f.run(ctx, into, []string{"go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(dir, command), "."})
+		err = f.run(ctx, into, goBuild(filepath.Join(dir, command)))
 		if err == nil {
 			err = os.Chmod(filepath.Join(dir, command), 0o700) // whatever the umask
 		}
@@ -73,8 +73,13 @@ func (f *Folder) Build(ctx context.Context, into string) (plugins.Candidate, err
 	return found, found.Err
 }
 
+// goBuild is the command that builds the Go sources of a folder.
+func goBuild(to string) []string {
+	return []string{"go", "build", "-trimpath", "-buildvcs=false", "-o", to, "."}
+}
+
 // run runs a build command in the author's folder.
-func (f *Folder) run(ctx context.Context, into string, command []string) (err error) {
+func (f *Folder) run(ctx context.Context, into string, command []string, env ...string) (err error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return &Error{command, "", err}
@@ -94,6 +99,7 @@ func (f *Folder) run(ctx context.Context, into string, command []string) (err er
 	if _, given := os.LookupEnv("CGO_ENABLED"); !given {
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0")
 	}
+	cmd.Env = append(cmd.Env, env...)
 	p, err := childprocess.Start(ctx, cmd)
 	if err != nil {
 		return &Error{command, "", err}

@@ -3,9 +3,11 @@ package pluginbuild
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -241,8 +243,8 @@ func TestOutputIsBounded(t *testing.T) {
 func TestBuildMissing(t *testing.T) {
 	t.Parallel()
 	f := open(t, with(goFiles, ".git/config", "", "main.go", "package main\n\nfunc main() {}\n"))
-	for i, want := range []bool{true, false} {
-		if built, err := f.BuildMissing(t.Context()); err != nil || built != want {
+	for i, want := range []int{1, 0} {
+		if built, err := f.BuildMissing(t.Context()); err != nil || len(built) != want {
 			t.Errorf("%d: built %v, %v", i, built, err)
 		}
 	}
@@ -250,13 +252,36 @@ func TestBuildMissing(t *testing.T) {
 		t.Errorf("the command is not there: %v, %v", info, err)
 	}
 	f = open(t, map[string]string{"plugin.json": demoManifest})
-	if built, err := f.BuildMissing(t.Context()); built || err != nil {
+	if built, err := f.BuildMissing(t.Context()); len(built) > 0 || err != nil {
 		t.Errorf("nothing can be built, but: %v, %v", built, err)
 	}
 	f = open(t, with(goFiles, "main.go", "package main\n\nfunc main() { nope() }\n"))
 	var failed *Error
 	if _, err := f.BuildMissing(t.Context()); !errors.As(err, &failed) {
 		t.Errorf("%v; want the compiler's words", err)
+	}
+}
+
+// TestBuildHere: what is there is made anew, for each platform, but for a script.
+func TestBuildHere(t *testing.T) {
+	t.Parallel()
+	const commands = `"command": {"linux/amd64": "bin/a", "linux/arm64": "bin/b", "windows/amd64": "run.sh"}`
+	old := map[string]string{"bin/a": "old", "bin/b": "old", "run.sh": "#!/bin/sh\n"}
+	files := with(goFiles, "main.go", "package main\n\nfunc main() {}\n", "plugin.json", strings.Replace(demoManifest, `"command": "./demo"`, commands, 1))
+	maps.Copy(files, old)
+	f := open(t, files)
+	built, err := f.BuildHere(t.Context(), slices.Sorted(maps.Keys(f.Manifest.Binaries()))...)
+	if err != nil || !slices.Equal(built, []string{"bin/a", "bin/b"}) {
+		t.Fatalf("built %v, %v", built, err)
+	}
+	if built, err := f.BuildHere(t.Context(), "linux/amd64"); err != nil || len(built) > 0 {
+		t.Errorf("what is as it was: %v, %v", built, err)
+	}
+	for name, before := range old {
+		b, err := os.ReadFile(filepath.Join(f.Dir, name))
+		if stale := string(b) == before; err != nil || stale != (name == "run.sh") {
+			t.Errorf("%s is as before: %v, %v", name, stale, err)
+		}
 	}
 }
 

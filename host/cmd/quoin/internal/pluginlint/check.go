@@ -52,9 +52,13 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	secrets, missing := StandIns(o.Secrets[found.ID()])
+	for name, err := range missing {
+		r.add(Warning, "unset-secret", "secret "+name, err.Error(), "the plugin was started with a stand-in")
+	}
 	p, err := r.start(ctx, found, plugins.Options{
 		DataDir: filepath.Join(data, "data"), StorageDir: filepath.Join(data, "storage"),
-		Config: o.Configs[found.ID()], Secrets: r.secrets(o.Secrets[found.ID()]), Logger: o.Logger, StartTimeout: o.StartTimeout,
+		Config: o.Configs[found.ID()], Secrets: secrets, Logger: o.Logger, StartTimeout: o.StartTimeout,
 	})
 	if p == nil {
 		return r, err
@@ -67,17 +71,17 @@ func Check(ctx context.Context, dir string, o Options) (_ *Report, err error) {
 // standIn takes the place of a secret that cannot be had.
 const standIn = "a stand-in for a secret"
 
-// secrets are the sources of the plugin's secrets, with a stand-in for each that
-// cannot be had here, which is no mistake of the plugin.
-func (r *Report) secrets(sources map[string]plugins.SecretSource) map[string]plugins.SecretSource {
-	had := maps.Clone(sources)
+// StandIns returns the sources with a stand-in for each secret that cannot be had here,
+// which is no mistake of the plugin, and why these cannot.
+func StandIns(sources map[string]plugins.SecretSource) (had map[string]plugins.SecretSource, missing map[string]error) {
+	had, missing = maps.Clone(sources), map[string]error{}
 	for name, source := range sources {
 		if _, err := source(); err != nil {
 			had[name] = func() (string, error) { return standIn, nil }
-			r.add(Warning, "unset-secret", "secret "+name, err.Error(), "the plugin was started with a stand-in")
+			missing[name] = err
 		}
 	}
-	return had
+	return had, missing
 }
 
 // start starts the plugin from a copy of what its manifest names, as a locked
