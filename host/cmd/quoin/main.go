@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/quoinhq/quoin/guestrt/guestserver"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
 	"github.com/quoinhq/quoin/internal/shell/confine"
@@ -19,15 +20,23 @@ import (
 )
 
 func main() {
-	debugrelay.ServeIfRelay()
-	launch.Main()
-	confine.Main()
+	beAnother()
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		if err := host.RelaxTimerSlack(); err != nil {
 			fmt.Fprintln(os.Stderr, "quoin: calls take longer than they could:", err)
 		}
 	}
 	os.Exit(runUntilSignal())
+}
+
+// beAnother does not return in a process of this executable that is not the command. The
+// command is its own guest worker where there is no better one next to it, so that it runs
+// programs wherever it alone was installed.
+func beAnother() {
+	guestserver.ServeIfWorker()
+	debugrelay.ServeIfRelay()
+	launch.Main()
+	confine.Main()
 }
 
 // runUntilSignal runs the command line of this process. Ctrl-C and SIGTERM end its context.

@@ -207,6 +207,9 @@ func (o *options) openHost(ctx context.Context, stderr io.Writer) (*host.Host, *
 	if err != nil {
 		return nil, nil, errors.Join(err, rec.close())
 	}
+	if h.Isolation().Tier == "D" && !cfg.Settings.Disabled {
+		cfg.Logger.Warn("programs run without a sandbox to rely on; quoin doctor says what is missing")
+	}
 	return h, rec, nil
 }
 

@@ -15,11 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/quoinhq/quoin/guestrt/guestserver"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/debugrelay"
 	"github.com/quoinhq/quoin/internal/hosttest"
-	"github.com/quoinhq/quoin/internal/shell/confine"
-	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 	"github.com/quoinhq/quoin/internal/typescript"
@@ -27,10 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	debugrelay.ServeIfRelay()
-	launch.Main()
-	confine.Main()
-	guestserver.ServeIfWorker()
+	beAnother()
 	testscript.Main(manyAtOnce{m}, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,

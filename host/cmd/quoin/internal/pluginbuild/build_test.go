@@ -262,7 +262,7 @@ func TestBuildMissing(t *testing.T) {
 	}
 }
 
-// TestBuildHere: what is there is made anew, for each platform, but for a script.
+// TestBuildHere: what is there is built again, for each platform, but for a script.
 func TestBuildHere(t *testing.T) {
 	t.Parallel()
 	const commands = `"command": {"linux/amd64": "bin/a", "linux/arm64": "bin/b", "windows/amd64": "run.sh"}`
