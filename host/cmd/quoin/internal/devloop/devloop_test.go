@@ -244,7 +244,7 @@ func TestIgnored(t *testing.T) {
 	t.Parallel()
 	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Go: true, Ignore: []string{"dist", "./gen"}, Manifest: manifest.Manifest{Command: "./bin/demo"}}}}
 	for p, want := range map[string]bool{
-		"bin/demo": true, "dist": true, "gen": true, "testdata": true, "main_test.go": true, "sub/a_test.go": true, "README.md": true,
+		"bin/demo": true, "dist": true, "gen": true, "testdata": true, "main_test.go": true, "sub/a_test.go": true, "README.md": true, "dev.log": true,
 		"main.go": false, "words.txt": false, "plugin.json": false, "dev.ts": false, "bin/other": false, "dev.json5": false,
 	} {
 		if got := l.ignored(p); got != want {
@@ -254,6 +254,35 @@ func TestIgnored(t *testing.T) {
 	l.Folder.Go = false // the command is a source then
 	if l.ignored("bin/demo") {
 		t.Error("a script is ignored")
+	}
+}
+
+// TestWhatTheSessionWrites: a file that changes again in the step that its change caused
+// makes no more builds, and is named once. What an author writes does.
+func TestWhatTheSessionWrites(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Dir: "/x"}, Screen: &Screen{Out: &out}}, own: map[string]bool{}}
+	for _, step := range []struct{ saves, cause, want string }{
+		{"main.go", "/x", "main.go"},
+		{"data.db", "main.go", "data.db"},
+		{"data.db", "data.db", ""},
+		{"data.db words.txt", "words.txt", ""}, // both
+		{"main.go data.db", "main.go", "main.go"},
+		{"list.txt", "", "list.txt"},
+	} {
+		got, err := l.withoutOwn(strings.Fields(step.saves), strings.Fields(step.cause))
+		if strings.Join(got, " ") != step.want || err != nil {
+			t.Errorf("%+v: %q, %v", step, got, err)
+		}
+	}
+	if n := strings.Count(out.String(), "data.db changes whenever the plugin runs"); n != 1 {
+		t.Errorf("named %d times: %s", n, out.String())
+	}
+	for saves, want := range map[string]string{"/x": "", "a.go": " (a.go)", "a b c d e": " (a, b, c and 2 more)"} {
+		if got := l.because(strings.Fields(saves)); got != want {
+			t.Errorf("%s: %q", saves, got)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@
 //
 //  1. Saves that come together are taken together, and one that arrives while an
 //     earlier one is being built, put into service or run ends that. Hidden
-//     files, tests, backup files of editors and files whose content has not changed
-//     do not count.
+//     files, tests, logs, backup files of editors, files whose content has not changed
+//     and what the session itself writes do not count.
 //  2. The build makes a folder of its own. Without a build, nothing changes; the
 //     compiler's words are shown once, in place of those before.
 //  3. The host checks the new generation completely before it takes the place of the

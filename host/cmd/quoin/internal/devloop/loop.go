@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Generation == nil {
 		o.Generation = o.Folder.Build
 	}
-	l := &loop{Options: o}
+	l := &loop{Options: o, own: map[string]bool{}}
 	w, err := watch(watching, o.Folder.Dir, l.ignored)
 	if err != nil {
 		return err
@@ -75,12 +75,13 @@ func Run(ctx context.Context, o Options) error {
 // loop is the state of Run. One step runs at a time, and has it to itself.
 type loop struct {
 	Options
-	built  int      // builds so far
-	kept   []string // the folders of generations that may be in use
-	view   View     // what was seen last
-	live   bool     // something is in service
-	typed  bool     // it was said that there are types for editors
-	failed bool     // what was saved last is not in service
+	built  int             // builds so far
+	kept   []string        // the folders of generations that may be in use
+	view   View            // what was seen last
+	live   bool            // something is in service
+	typed  bool            // it was said that there are types for editors
+	failed bool            // what was saved last is not in service
+	own    map[string]bool // files that the session itself writes
 }
 
 // ignored says which files have no part in the plugin.
@@ -89,8 +90,34 @@ func (l *loop) ignored(p string) bool {
 	if l.Folder.Builds() && p == path.Clean(filepath.ToSlash(l.Folder.Manifest.Command)) {
 		return true // the author's own build of it, or that of the build command
 	}
-	return p == "testdata" || p == celltypes.ConfigName || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".md") ||
-		slices.ContainsFunc(l.Folder.Ignore, func(i string) bool { return p == path.Clean(i) })
+	return p == "testdata" || p == celltypes.ConfigName || strings.HasSuffix(name, "_test.go") || slices.Contains([]string{".md", ".log"}, path.Ext(name)) ||
+		printedInto(filepath.Join(l.Folder.Dir, p)) || slices.ContainsFunc(l.Folder.Ignore, func(i string) bool { return p == path.Clean(i) })
+}
+
+// printedInto reports whether a file takes what this process prints.
+func printedInto(file string) bool {
+	st, err := os.Stat(file)
+	return err == nil && slices.ContainsFunc([]*os.File{os.Stdout, os.Stderr}, func(f *os.File) bool {
+		out, err := f.Stat()
+		return err == nil && os.SameFile(st, out)
+	})
+}
+
+// code are the extensions of what an author writes. A plugin that runs writes other files.
+var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".json", ".json5"}
+
+// withoutOwn takes out of the saves during a step what the session itself writes: the file
+// of a change that changes again in the step that it caused, as a database of the plugin does.
+func (l *loop) withoutOwn(saves, cause []string) ([]string, error) {
+	for _, p := range saves {
+		if slices.Contains(cause, p) && !slices.Contains(code, path.Ext(p)) && !l.own[p] {
+			l.own[p] = true
+			if err := l.Screen.Print(p + " changes whenever the plugin runs, and makes no more builds; ignore in " + pluginbuild.SettingsName + " names such files\n"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.DeleteFunc(saves, func(p string) bool { return l.own[p] }), nil
 }
 
 func (l *loop) run(ctx context.Context, w *watcher) error {
@@ -99,7 +126,7 @@ func (l *loop) run(ctx context.Context, w *watcher) error {
 		step, cancel := context.WithCancel(ctx)
 		done := make(chan error, 1)
 		go func(saves []string) { done <- l.step(step, saves) }(pending)
-		more, err := l.await(ctx, w, cancel, done)
+		more, err := l.await(ctx, w, cancel, done, pending)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -113,8 +140,8 @@ func (l *loop) run(ctx context.Context, w *watcher) error {
 }
 
 // await returns the next saves, after the step that is running has ended. A save
-// ends a step: what it would show is old.
-func (l *loop) await(ctx context.Context, w *watcher, cancel context.CancelFunc, done <-chan error) ([]string, error) {
+// ends a step: what it would show is old. Cause are the saves that the step is for.
+func (l *loop) await(ctx context.Context, w *watcher, cancel context.CancelFunc, done <-chan error, cause []string) ([]string, error) {
 	defer cancel()
 	var saves []string
 	running := true
@@ -137,8 +164,17 @@ func (l *loop) await(ctx context.Context, w *watcher, cancel context.CancelFunc,
 				}
 				return nil, nil
 			}
-			saves = append(saves, more...)
-			cancel()
+			if !running {
+				cause = nil
+			}
+			more, err := l.withoutOwn(more, cause)
+			if err != nil {
+				return nil, err
+			}
+			if len(more) > 0 {
+				saves = append(saves, more...)
+				cancel()
+			}
 		case <-lost:
 			return nil, ErrLost
 		}
@@ -152,7 +188,7 @@ func (l *loop) step(ctx context.Context, saves []string) error {
 	others := slices.ContainsFunc(saves, func(p string) bool { return !isScratch(p) })
 	if others || l.failed {
 		l.failed = true // until it is live, however this step ends
-		if ok, err := l.swap(ctx); !ok || err != nil {
+		if ok, err := l.swap(ctx, saves); !ok || err != nil {
 			return unlessOver(ctx, err)
 		}
 		l.failed = false
@@ -172,7 +208,7 @@ func unlessOver(ctx context.Context, err error) error {
 }
 
 // swap builds the plugin and puts it into service. It reports whether it is there.
-func (l *loop) swap(ctx context.Context) (bool, error) {
+func (l *loop) swap(ctx context.Context, saves []string) (bool, error) {
 	start := time.Now()
 	if err := l.Screen.Status("building …\n"); err != nil {
 		return false, err
@@ -198,7 +234,7 @@ func (l *loop) swap(ctx context.Context) (bool, error) {
 	if err := l.keep(into); err != nil {
 		return false, err
 	}
-	if err := l.show(ctx, built.Sub(start), swapped.Sub(built)); err != nil {
+	if err := l.show(ctx, saves, built.Sub(start), swapped.Sub(built)); err != nil {
 		return true, err
 	}
 	return true, l.writeTypes(ctx)
@@ -267,14 +303,14 @@ func (l *loop) refused(ctx context.Context, how string, err error) error {
 }
 
 // show prints what a model now sees, or in what that differs from before.
-func (l *loop) show(ctx context.Context, build, swap time.Duration) error {
+func (l *loop) show(ctx context.Context, saves []string, build, swap time.Duration) error {
 	view, err := Look(ctx, l.Host, l.Session, l.Folder.ID())
 	if err != nil {
 		return err
 	}
 	m := l.Folder.Manifest
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s %s is live: built in %s, in service %s later\n", l.Screen.stamp(time.Now()), m.ID, m.Version, spent(build), spent(swap))
+	fmt.Fprintf(&b, "%s%s %s is live: built in %s, in service %s later%s\n", l.Screen.stamp(time.Now()), m.ID, m.Version, spent(build), spent(swap), l.because(saves))
 	if l.view == nil {
 		introduce(&b, view)
 	} else {
@@ -282,6 +318,18 @@ func (l *loop) show(ctx context.Context, build, swap time.Duration) error {
 	}
 	l.view = view
 	return l.Screen.Print(b.String())
+}
+
+// because names the files whose change a build is for; at first there are none.
+func (l *loop) because(saves []string) string {
+	const most = 3
+	switch n := len(saves); {
+	case saves[0] == l.Folder.Dir:
+		return ""
+	case n > most:
+		return terminal.Line(fmt.Sprintf(" (%s and %d more)", strings.Join(saves[:most], ", "), n-most))
+	}
+	return terminal.Line(" (" + strings.Join(saves, ", ") + ")")
 }
 
 // maxLines bounds what is shown of one text.
