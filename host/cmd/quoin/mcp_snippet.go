@@ -17,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -95,6 +96,9 @@ on with the programs that wait. With --url, it uses the quoin serve at that addr
 			if _, err := terminal.Fprintln(cmd.ErrOrStderr(), s.Where+":"); err != nil {
 				return err
 			}
+			if err := o.sayPlugins(cmd.ErrOrStderr(), &p); err != nil {
+				return err
+			}
 			_, err := io.WriteString(cmd.OutOrStdout(), terminal.Text(s.Text))
 			return err
 		},
@@ -108,6 +112,19 @@ on with the programs that wait. With --url, it uses the quoin serve at that addr
 	f.StringVar(&p.name, "name", "quoin", "what the host is to call it")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
+}
+
+// sayPlugins says that the host gets plugins that no one has asked for.
+func (m *mcpServers) sayPlugins(stderr io.Writer, p *pointing) error {
+	f, err := m.load()
+	if err != nil || p.url != "" || f.PluginDir != "" {
+		return err
+	}
+	dir, err := paths.Plugins("", "")
+	if err == nil && dir != "" && dir == paths.NextToExecutable() {
+		_, err = terminal.Fprintf(stderr, "the host gets the plugins of %s, too, because no others are installed; with {plugins: {dir: \"none\"}} in the configuration it gets none\n", dir)
+	}
+	return err
 }
 
 var (

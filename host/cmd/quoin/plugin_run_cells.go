@@ -17,8 +17,10 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/devloop"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
@@ -30,6 +32,7 @@ type cellTests struct {
 	only            string
 	verbose, update bool
 	check           bool
+	timeout         time.Duration
 }
 
 func newPluginTest() *cobra.Command {
@@ -45,7 +48,8 @@ cell should do stands in its file, mostly at the end:
   // want-output: "a line of console.log"     one item of output, in order
   // want-error: guest_exception some text    it fails, with this code or reason
 
-In the JSON, "…" stands for any value, and a member "…" for any further members.
+A panic is shown by the plugin's own lines, and a call that does not answer for 3 s by
+where it stands. In the JSON, "…" stands for any value, and a member "…" for any further members.
 With --check the TypeScript compiler holds the cells in *.ts and dev.ts against what
 they can call. It is that of QUOIN_TSGO, else tsgo or tsc of node_modules or PATH; without
 one it is built once, with the go command and the network.
@@ -66,6 +70,7 @@ Exit status: 0 all passed, 1 failed, 2 usage.`,
 	f.StringVar(&t.only, "run", "", "run only the cells whose file name matches this regular expression")
 	f.BoolVarP(&t.verbose, "verbose", "v", false, "say of every cell how it went, and show its output")
 	f.BoolVar(&t.check, "check", false, "have the TypeScript compiler check the cells, too")
+	f.DurationVar(&t.timeout, "timeout", celltest.Patience, "how long a cell may wait for its tools")
 	f.BoolVar(&t.update, "update", false, "write what the cells return into their files, where it differs")
 	return cmd
 }
@@ -104,13 +109,22 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if _, err := folder.Build(cmd.Context(), tmp); err != nil {
+	developed, err := folder.Build(cmd.Context(), tmp)
+	if err != nil {
 		return err
 	}
-	cfg := t.hostOf(f, folder, tmp, cmd.ErrOrStderr())
-	cfg.Logger = slog.New(withoutStarts{cfg.Logger.Handler()})
+	for _, p := range pluginlint.Version(folder.Manifest) {
+		cmd.PrintErrln(terminal.Line(p.String()))
+	}
+	none := filepath.Join(tmp, "plugins")
+	if err := os.Mkdir(none, 0o700); err != nil {
+		return err
+	}
+	cfg := t.hostOf(f, folder, none, cmd.ErrOrStderr())
+	level := logLevel(f, slog.LevelWarn)
+	cfg.Logger = slog.New(withoutStarts{devloop.Logger(cmd.ErrOrStderr(), folder, devloop.Levels{Host: level, Plugin: level}).Handler()})
 	if t.check {
-		ok, err := checkTypes(cmd, folder, cells, cfg)
+		ok, err := checkTypes(cmd, folder, cells, cfg, developed)
 		if err != nil {
 			return err
 		}
@@ -118,7 +132,7 @@ func (t *cellTests) run(cmd *cobra.Command, dir string) (err error) {
 			return cli.ExitError{Code: cli.ExitFailed}
 		}
 	}
-	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, cfg)
+	failed, err := t.cells(cmd.Context(), cmd.OutOrStdout(), cells, cfg, developed)
 	if err != nil {
 		return err
 	}
@@ -160,9 +174,9 @@ func (h withoutStarts) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // cells runs all cells and says how many have failed.
-func (t *cellTests) cells(ctx context.Context, w io.Writer, cells []*celltest.Cell, cfg host.Config) (failed int, err error) {
+func (t *cellTests) cells(ctx context.Context, w io.Writer, cells []*celltest.Cell, cfg host.Config, developed plugins.Candidate) (failed int, err error) {
 	for _, c := range cells {
-		o, err := c.Run(ctx, cfg)
+		o, err := c.Run(ctx, cfg, developed, t.timeout)
 		if err != nil {
 			return failed, err
 		}
@@ -193,7 +207,7 @@ func (t *cellTests) report(w io.Writer, o *celltest.Outcome) error {
 	case !t.verbose:
 		return nil
 	}
-	fmt.Fprintf(&b, "--- %s: %s (%s)\n", word, o.Cell.Name, spent(o.Elapsed))
+	fmt.Fprintf(&b, "--- %s: %s (%s)\n", word, o.Cell.Name, celltest.Spent(o.Elapsed))
 	for _, p := range o.Problems {
 		at := o.Cell.Path
 		if p.Line > 0 {
@@ -215,19 +229,11 @@ func (t *cellTests) report(w io.Writer, o *celltest.Outcome) error {
 
 func sumUp(w io.Writer, id string, all, failed int, elapsed time.Duration) error {
 	if failed == 0 {
-		_, err := terminal.Fprintf(w, "ok   %s  %s  %s\n", id, output.Count(all, "cell"), spent(elapsed))
+		_, err := terminal.Fprintf(w, "ok   %s  %s  %s\n", id, output.Count(all, "cell"), celltest.Spent(elapsed))
 		return err
 	}
-	if _, err := terminal.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, output.Count(all, "cell"), spent(elapsed)); err != nil {
+	if _, err := terminal.Fprintf(w, "FAIL %s  %d of %s failed  %s\n", id, failed, output.Count(all, "cell"), celltest.Spent(elapsed)); err != nil {
 		return err
 	}
 	return cli.ExitError{Code: cli.ExitFailed}
-}
-
-// spent writes a time for people.
-func spent(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
 }

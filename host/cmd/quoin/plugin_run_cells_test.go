@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -8,10 +9,26 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
+
+// TestEveryHalfMinute: who waits for a compiler is told how long it has been built.
+func TestEveryHalfMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		var told []time.Duration
+		every(ctx, 30*time.Second, func(d time.Duration) { told = append(told, d) })
+		if want := []time.Duration{30 * time.Second, time.Minute, 90 * time.Second}; !slices.Equal(told, want) {
+			t.Errorf("told at %v", told)
+		}
+	})
+}
 
 // TestDevelopmentKeepsOtherConfigurations: what dev.json5 says of one plugin takes
 // nothing from those that stand next to it, nor from what --config says of it.

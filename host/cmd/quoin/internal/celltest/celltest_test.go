@@ -11,10 +11,11 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/plugins"
 )
 
-// config is of a host whose only plugin is an example.
-func config(t *testing.T, plugin string) host.Config {
+// config is of a host for an example in development.
+func config(t *testing.T, plugin string) (host.Config, plugins.Candidate) {
 	t.Helper()
 	guest, err := hosttest.Guest()
 	if err != nil {
@@ -24,7 +25,7 @@ func config(t *testing.T, plugin string) host.Config {
 	if err := hosttest.Install(dir, plugin); err != nil {
 		t.Fatal(err)
 	}
-	return host.Config{Guests: host.GuestConfig{Path: guest, Prepared: 1}, Plugins: host.PluginConfig{Dir: dir}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
+	return host.Config{Guests: host.GuestConfig{Path: guest, Prepared: 1}, Plugins: host.PluginConfig{Dir: t.TempDir()}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}, plugins.Find(filepath.Join(dir, plugin))
 }
 
 // write makes one cell and loads it.
@@ -45,7 +46,7 @@ func write(t *testing.T, name, code string) (*Cell, error) {
 // the table wants to be found wrong.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	cfg := config(t, "issues")
+	cfg, issues := config(t, "issues")
 	for name, tc := range map[string]struct{ file, code, wrong string }{
 		"value":          {"a.js", "return {a: [1, \"x\"]}\n// want: {\"a\": [1, \"x\"]}", ""},
 		"order":          {"a.js", "return {b: 1, a: 2}\n// want: {\"a\": 2, \"b\": 1.0}", ""},
@@ -73,7 +74,7 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, err := c.Run(context.Background(), cfg)
+			o, err := c.Run(context.Background(), cfg, issues, Patience)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,13 +99,13 @@ func TestRun(t *testing.T) {
 // TestCellsShareNothing: what one cell stores is not there for the next.
 func TestCellsShareNothing(t *testing.T) {
 	t.Parallel()
-	cfg := config(t, "issues")
+	cfg, issues := config(t, "issues")
 	c, err := write(t, "a.ts", "return (await Issues.create({title: \"One\"})).id\n// want: 1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		o, err := c.Run(context.Background(), cfg)
+		o, err := c.Run(context.Background(), cfg, issues, Patience)
 		if err != nil || len(o.Problems) > 0 {
 			t.Fatalf("%+v, %v", o, err)
 		}
@@ -114,20 +115,20 @@ func TestCellsShareNothing(t *testing.T) {
 // TestABrokenPlugin: a plugin that does not come up is no failure of a cell.
 func TestABrokenPlugin(t *testing.T) {
 	t.Parallel()
-	cfg := config(t, "issues")
-	cfg.Plugins.Dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(cfg.Plugins.Dir, "ill"), 0o700); err != nil {
+	cfg, _ := config(t, "issues")
+	ill := filepath.Join(t.TempDir(), "ill")
+	if err := os.Mkdir(ill, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	manifest := `{"id": "ill", "version": "1", "protocol": 1, "command": "./ill"}`
-	if err := os.WriteFile(filepath.Join(cfg.Plugins.Dir, "ill", "plugin.json"), []byte(manifest), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(ill, "plugin.json"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := write(t, "a.js", "return 1\n// want: 1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Run(context.Background(), cfg); err == nil || !strings.Contains(err.Error(), "plugin ill is disabled") {
+	if _, err := c.Run(context.Background(), cfg, plugins.Find(ill), Patience); err == nil || !strings.Contains(err.Error(), "ill does not exist") {
 		t.Errorf("%v; want the reason", err)
 	}
 }
@@ -151,8 +152,8 @@ func TestUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := host.Config{Guests: host.GuestConfig{Prepared: 1, Path: config(t, "fictions").Guests.Path}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
-			o, err := c.Run(context.Background(), cfg)
+			cfg, fictions := config(t, "fictions")
+			o, err := c.Run(context.Background(), cfg, fictions, Patience)
 			if err != nil {
 				t.Fatal(err)
 			}

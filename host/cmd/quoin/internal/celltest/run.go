@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// patience is how long a cell may wait for its tools.
-const patience = 10 * time.Second
+// Patience is how long a cell may wait for its tools unless something else is said.
+const Patience = 10 * time.Second
 
 // maxWaits bounds how often a cell that yields goes on.
 const maxWaits = 100
@@ -43,17 +44,26 @@ type Problem struct {
 	Details []string
 }
 
-// Run runs a cell against the one plugin of cfg.PluginDir. The error is about the
-// host or the plugin, not about the cell.
-func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error) {
+// Open makes a host with one plugin in development, which tells more of itself than others.
+func Open(ctx context.Context, cfg host.Config, developed plugins.Candidate) (*host.Host, error) {
 	h, err := host.New(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	if err := Running(h); err != nil {
+	if _, err := h.Develop(ctx, developed); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+// Run runs a cell against a plugin. The error is about the host or the plugin, not about
+// the cell.
+func (c *Cell) Run(ctx context.Context, cfg host.Config, developed plugins.Candidate, patience time.Duration) (o *Outcome, err error) {
+	h, err := Open(ctx, cfg, developed)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, h.Close()) }()
 	start := time.Now()
 	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language, Wait: patience})
 	var output []host.Output
@@ -68,23 +78,46 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config) (o *Outcome, err error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &Outcome{Cell: c, Problems: c.check(r), Elapsed: time.Since(start), Result: r}, nil
+	return &Outcome{Cell: c, Problems: c.check(r, time.Since(start)), Elapsed: time.Since(start), Result: r}, nil
 }
 
-// Running says why a plugin of the host does not run; nil if all do.
-func Running(h *host.Host) error {
-	for _, p := range h.Plugins() {
-		if p.State != plugins.StateRunning {
-			return fmt.Errorf("plugin %s is %s: %s", p.ID, p.State, p.Reason)
+// WaitsFor names the tools that have not answered for some time.
+func WaitsFor(calls []host.PendingCall, elapsed time.Duration) string {
+	var names []string
+	for _, c := range calls {
+		name := c.Tool
+		if name == "" {
+			name = c.Method
+		}
+		name = name[strings.LastIndexByte(name, ':')+1:] // of an id, the tool
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	if len(names) == 0 {
+		return "waiting, after " + Spent(elapsed)
+	}
+	have := "has"
+	if len(names) > 1 {
+		have = "have"
+	}
+	return fmt.Sprintf("waiting for %s, which %s not answered for %s", strings.Join(names, ", "), have, Spent(elapsed))
+}
+
+// Spent writes a time for people.
+func Spent(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
 // check holds a result against what is expected.
-func (c *Cell) check(r *host.Result) []Problem {
+func (c *Cell) check(r *host.Result, elapsed time.Duration) []Problem {
 	var list []Problem
 	switch {
+	case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
+		list = append(list, Problem{Text: "the cell has not ended: it is " + WaitsFor(r.PendingToolCalls, elapsed) + "; --timeout sets how long it may"})
 	case r.Status == host.StatusWaiting:
 		list = append(list, Problem{Text: "the cell has not ended: it is waiting for " + string(r.Reason)})
 	case c.want == nil && len(c.outputs) == 0:

@@ -42,7 +42,7 @@ func (o *Outcome) Update() error {
 	if err := c.parse(); err != nil {
 		return err
 	}
-	o.Problems = c.check(r)
+	o.Problems = c.check(r, o.Elapsed)
 	return nil
 }
 

@@ -162,6 +162,8 @@ func TestLogger(t *testing.T) {
 	other.Info("not shown", "stream", "stderr")
 	other.Warn("late", "stream", "stderr")
 	log.Info("not shown", "plugin", "weather")
+	log.Warn("not there yet", "field", "plugins.config.weather", "value", "weather")
+	log.Warn("unused", "field", "plugins.config.wether", "value", "wether")
 	var lines []string
 	for line := range strings.Lines(out.String()) {
 		if _, rest, ok := strings.Cut(line, " level="); ok {
@@ -172,7 +174,7 @@ func TestLogger(t *testing.T) {
 	if want := []string{
 		`weather | panic: no "sun"`, `weather | looked`, `INFO msg=asked plugin=weather city=Oslo`,
 		`weather | panic in tool add: no sun`, `weather | at all`, `weather |     main.go:56  main.add`, `weather |     … 1 more of Go and of packages that it uses`,
-		`WARN msg=late plugin=issues stream=stderr`,
+		`WARN msg=late plugin=issues stream=stderr`, `WARN msg=unused field=plugins.config.wether value=wether`,
 	}; !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}

@@ -45,9 +45,11 @@ func (h *authorLog) Enabled(_ context.Context, level slog.Level) bool {
 }
 
 func (h *authorLog) Handle(ctx context.Context, r slog.Record) error {
-	printed, stack, panicked := false, "", ""
+	printed, stack, panicked, early := false, "", "", false
 	r.Attrs(func(a slog.Attr) bool {
 		switch {
+		case !h.own && a.Key == "field": // of a setting of the plugin that the host does not have yet
+			early = slices.Contains([]string{"plugins.config." + h.id, "plugins.secrets." + h.id}, a.Value.String())
 		case !h.own:
 			return false
 		case a.Key == "stream":
@@ -60,6 +62,8 @@ func (h *authorLog) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 	switch {
+	case early:
+		return nil
 	case stack != "":
 		return h.lines(append([]string{r.Message + panicked}, indent(foldedStack(stack, h.dir))...))
 	case printed:

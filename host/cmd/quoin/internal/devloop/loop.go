@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltypes"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/host/internal/config"
@@ -310,7 +311,7 @@ func (l *loop) show(ctx context.Context, saves []string, build, swap time.Durati
 	}
 	m := l.Folder.Manifest
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s %s is live: built in %s, in service %s later%s\n", l.Screen.stamp(time.Now()), m.ID, m.Version, spent(build), spent(swap), l.because(saves))
+	fmt.Fprintf(&b, "%s%s %s is live: built in %s, in service %s later%s\n", l.Screen.stamp(time.Now()), m.ID, m.Version, celltest.Spent(build), celltest.Spent(swap), l.because(saves))
 	if l.view == nil {
 		introduce(&b, view)
 	} else {
@@ -320,7 +321,7 @@ func (l *loop) show(ctx context.Context, saves []string, build, swap time.Durati
 	return l.Screen.Print(b.String())
 }
 
-// because names the files whose change a build is for; at first there are none.
+// because names the files whose change a build is for. The first build is for all of them.
 func (l *loop) because(saves []string) string {
 	const most = 3
 	switch n := len(saves); {

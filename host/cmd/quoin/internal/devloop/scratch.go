@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -70,7 +70,7 @@ func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result,
 		output = append(output, r.Output...)
 		switch {
 		case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
-			err = l.Screen.Block(in.Title + " is " + waitsFor(r.PendingToolCalls, time.Since(start)) + "\n")
+			err = l.Screen.Block(in.Title + " is " + celltest.WaitsFor(r.PendingToolCalls, time.Since(start)) + "\n")
 		case r.Status == host.StatusWaiting && r.Reason == host.ReasonYield && yields < maxWaits:
 			yields++
 		default:
@@ -86,33 +86,10 @@ func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result,
 	return nil, nil, err
 }
 
-// waitsFor names the tools that have not answered.
-func waitsFor(calls []host.PendingCall, elapsed time.Duration) string {
-	var names []string
-	for _, c := range calls {
-		name := c.Tool
-		if name == "" {
-			name = c.Method
-		}
-		name = name[strings.LastIndexByte(name, ':')+1:] // of an id, the tool
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return "waiting, after " + spent(elapsed)
-	}
-	have := "has"
-	if len(names) > 1 {
-		have = "have"
-	}
-	return fmt.Sprintf("waiting for %s, which %s not answered for %s", strings.Join(names, ", "), have, spent(elapsed))
-}
-
 // describe writes a result for people.
 func describe(name string, r *host.Result, output []host.Output, elapsed time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s in %s\n", name, r.Status, spent(elapsed))
+	fmt.Fprintf(&b, "%s %s in %s\n", name, r.Status, celltest.Spent(elapsed))
 	for _, o := range output {
 		var text string
 		if json.Unmarshal(o.Value, &text) == nil {
@@ -162,12 +139,4 @@ func pretty(v json.RawMessage) string {
 func indented(text, by string) string {
 	text = terminal.Text(text)
 	return by + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+by) + "\n"
-}
-
-// spent writes a time for people.
-func spent(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
 }

@@ -27,15 +27,23 @@ func Plugins(flag, configured string) (string, error) {
 	if dir, err := UserPlugins(); err == nil {
 		candidates = append(candidates, dir)
 	}
-	if exe, err := os.Executable(); err == nil {
-		candidates = append(candidates, filepath.Join(filepath.Dir(exe), "plugins"))
-	}
+	candidates = append(candidates, NextToExecutable())
 	for _, dir := range candidates {
-		if IsDir(dir) {
+		if dir != "" && IsDir(dir) {
 			return dir, nil
 		}
 	}
 	return "", nil
+}
+
+// NextToExecutable returns the plugin directory that came with the executable, whether it
+// exists or not, or "". Where it was built from a checkout, that is the one of the examples.
+func NextToExecutable() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(exe), "plugins")
 }
 
 // IsDir reports whether the path is a directory.

@@ -36,7 +36,7 @@ func (f *Folder) BuildHere(ctx context.Context, platforms ...string) (built []st
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	if len(f.Command) > 0 {
 		command := filepath.Join(f.Dir, filepath.FromSlash(f.Manifest.Command))
-		before, _ := os.ReadFile(command) // there may be none
+		before, _ := os.ReadFile(command) // what is not there is not read
 		err := f.run(ctx, tmp, f.Command)
 		if after, _ := os.ReadFile(command); !bytes.Equal(before, after) {
 			built = []string{f.Manifest.Command}

@@ -191,6 +191,8 @@ var seeded = []seed{
 	// What a model stumbles over.
 	{name: "files are not named", manifest: strings.Replace(goodManifest, `, "files": ["role"]`, "", 1), severity: Warning, code: "unnamed-files",
 		parts: []string{"field files", "role", "name the files"}},
+	{name: "a version without an order", manifest: strings.Replace(goodManifest, `"1.0.0"`, `"one"`, 1), plugin: func(p *rawPlugin) { p.desc.Version = "one" },
+		severity: Warning, code: "version-order", parts: []string{"field version", `"one"`, "--any-version", "such as 0.1.0"}},
 	{name: "manifest says nothing", manifest: strings.Replace(goodManifest, `"Weather."`, `""`, 1), severity: Warning, code: "manifest-description", parts: []string{"field description", "write one line"}},
 	{name: "setting says nothing", manifest: strings.Replace(goodManifest, `"files"`, `"configSchema": {"type": "object", "properties": {"unit": {"type": "string"}}}, "files"`, 1),
 		severity: Warning, code: "undescribed-config", parts: []string{"field configSchema", `"unit"`, "say what it does"}},

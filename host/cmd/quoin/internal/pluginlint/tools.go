@@ -3,6 +3,7 @@ package pluginlint
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,11 +28,24 @@ func (r *Report) manifest(m manifest.Manifest) {
 	if strings.TrimSpace(m.Description) == "" {
 		r.add(Warning, "manifest-description", manifestField("description"), "missing", "write one line for those who install the plugin")
 	}
+	r.Problems = append(r.Problems, Version(m)...)
 	if m.ConfigSchema != nil {
 		for _, name := range undescribed(m.ConfigSchema) {
 			r.add(Warning, "undescribed-config", manifestField("configSchema"), fmt.Sprintf("the setting %q has no description", name), "say what it does and what it is without it")
 		}
 	}
+}
+
+// ordered is a version that another one can be newer than.
+var ordered = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+){0,2}([-+].*)?$`)
+
+// Version warns about a version whose successor quoin plugin upgrade does not know.
+func Version(m manifest.Manifest) []Problem {
+	if ordered.MatchString(m.Version) {
+		return nil
+	}
+	return []Problem{{Warning, "version-order", manifestField("version"), fmt.Sprintf("%q says of no other version whether it is newer, so that quoin plugin upgrade takes none without --any-version", m.Version),
+		"write numbers, such as 0.1.0"}}
 }
 
 // tools warns about the tools, one by one and together.

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/internal/hosttest"
+)
+
+// TestASnippetNamesUnaskedPlugins: the plugins next to the executable are examples. Who
+// installs none of their own is told that another host gets them.
+func TestASnippetNamesUnaskedPlugins(t *testing.T) {
+	hosttest.Serial(t, "it sets variables of the environment")
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := paths.NextToExecutable()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(dir)
+	for _, c := range []struct {
+		args string
+		told bool
+	}{{"claude-code", true}, {"claude-code --url http://127.0.0.1:8787", false}} {
+		var out, said strings.Builder
+		args := append([]string{"mcp", "snippet"}, strings.Fields(c.args)...)
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &said); code != 0 {
+			t.Fatalf("%s: status %d: %s", c.args, code, said.String())
+		}
+		if told := strings.Contains(said.String(), "the host gets the plugins of "+dir); told != c.told {
+			t.Errorf("%s: %s", c.args, said.String())
+		}
+	}
+}
