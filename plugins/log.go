@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
 )
@@ -119,7 +122,7 @@ type record struct {
 	attrs   []slog.Attr
 }
 
-// parseRecord reads a line in the JSON form the SDK and hclog write. The plugin
+// parseRecord reads a line in the JSON form that hclog writes. The plugin
 // may put anything there, so every field is checked for its type.
 func parseRecord(line []byte) (record, bool) {
 	if len(line) == 0 || line[0] != '{' {
@@ -139,12 +142,8 @@ func parseRecord(line []byte) (record, bool) {
 	}
 	own := make(map[string]any, len(fields))
 	for k, v := range fields {
-		switch {
-		case strings.HasPrefix(k, "@"):
-		case slices.Contains(hostFields, k):
-			own[k+"_field"] = v // readers that take the last of two would take the plugin's
-		default:
-			own[k] = v
+		if !strings.HasPrefix(k, "@") {
+			own[notOfHost(k)] = v
 		}
 	}
 	left := maxLogFields
@@ -152,8 +151,15 @@ func parseRecord(line []byte) (record, bool) {
 	return r, true
 }
 
-// hostFields are the fields of a log line that the host alone writes.
-var hostFields = []string{"plugin", slog.TimeKey, slog.LevelKey, slog.MessageKey, slog.SourceKey}
+// notOfHost is the name of a field, but for those that the host alone writes: readers that
+// take the last of two would take the other one.
+func notOfHost(field string) string {
+	switch field {
+	case "plugin", slog.TimeKey, slog.LevelKey, slog.MessageKey, slog.SourceKey:
+		return field + "_field"
+	}
+	return field
+}
 
 // maxLogFields bounds the fields of one line, those of groups included.
 const maxLogFields = 64
@@ -189,19 +195,40 @@ func attr(key string, v any) slog.Attr {
 	return slog.String(key, string(b))
 }
 
-// levelOf reads the level of slog, as in "warn+1", or of another logger.
+// levelOf reads a level of hclog. SDKs of earlier versions wrote those of slog, such as
+// warn+1.
 func levelOf(word string) slog.Level {
-	var l slog.Level
-	if l.UnmarshalText([]byte(word)) == nil {
-		return l
+	if end := strings.IndexAny(word, "+-"); end > 0 {
+		word = word[:end]
 	}
-	switch strings.ToLower(word) {
-	case "trace":
-		return slog.LevelDebug
-	case "warning":
-		return slog.LevelWarn
-	case "fatal", "panic":
-		return slog.LevelError
+	if level, ok := levels[hclog.LevelFromString(word)]; ok {
+		return level
 	}
 	return slog.LevelInfo
+}
+
+// levels are those of hclog in ours.
+var levels = map[hclog.Level]slog.Level{
+	hclog.Trace: slog.LevelDebug - 4, hclog.Debug: slog.LevelDebug, hclog.Info: slog.LevelInfo,
+	hclog.Warn: slog.LevelWarn, hclog.Error: slog.LevelError,
+}
+
+// libraryLog takes what go-plugin says of a plugin's process.
+type libraryLog struct{ logger *slog.Logger }
+
+// newLibraryLog returns a logger for go-plugin that hands everything to ours, with its level.
+func newLibraryLog(l *slog.Logger) hclog.Logger {
+	log := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: hclog.Off, Output: io.Discard})
+	log.RegisterSink(libraryLog{l})
+	return log
+}
+
+// Accept is called for each record.
+func (l libraryLog) Accept(_ string, level hclog.Level, message string, args ...any) {
+	for i := 0; i < len(args); i += 2 {
+		if key, ok := args[i].(string); ok {
+			args[i] = notOfHost(key)
+		}
+	}
+	l.logger.Log(context.Background(), levels[level], message, args...)
 }

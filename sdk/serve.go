@@ -45,7 +45,7 @@ func Serve(p *Plugin) {
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, protocol.ServerOptions()...)...)
 		},
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr, JSONFormat: true}),
+		Logger: newLibraryLogger(os.Stderr, hclog.Warn),
 	})
 	shutDown(p)
 }
