@@ -16,13 +16,13 @@ func TestLinesOfHclog(t *testing.T) {
 	log := slog.New(newHostHandler(&out))
 	log.Debug("looking", "n", 1)
 	log.Log(t.Context(), slog.LevelWarn+1, "slow", slog.Group("request", "method", "GET", "took", time.Second, "error", errors.New("no <luck>")))
-	log.With("tool", "add").WithGroup("g").With("a", 1).WithGroup("").WithGroup("h").Error("gone", "error", errors.New("nothing"), "", 2)
+	log.With("tool", "add").WithGroup("g").With("a", 1).WithGroup("").WithGroup("h").Error("gone", "error", errors.New("nothing"))
 	log.Info("empty", slog.Group("none"), slog.Group("", "inline", true), slog.Attr{})
 	log.Log(t.Context(), slog.LevelDebug-1, "not written")
 	got := regexp.MustCompile(`"@timestamp":"[^"]+"`).ReplaceAllString(out.String(), `"@timestamp":""`)
 	want := []string{
 		`{"@level":"debug","@message":"looking","@timestamp":"","n":1}`,
-		`{"@level":"warn","@message":"slow","@timestamp":"","request":{"error":"no \u003cluck\u003e","method":"GET","took":1000000000}}`,
+		`{"@level":"warn","@message":"slow","@timestamp":"","request":{"method":"GET","took":1000000000,"error":"no \u003cluck\u003e"}}`,
 		`{"@level":"error","@message":"gone","@timestamp":"","g":{"a":1,"h":{"error":"nothing"}},"tool":"add"}`,
 		`{"@level":"info","@message":"empty","@timestamp":"","inline":true}`,
 	}
