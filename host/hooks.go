@@ -86,7 +86,7 @@ func (h *Host) refreshHooks() error {
 func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.OwnedTool) policy.Hook {
 	wants, err := policy.ParsePatterns("hooks of plugin "+id, has.HookTools)
 	if err != nil {
-		h.log.Error("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
+		h.sayOnce("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
 	}
 	granted := h.hookGrants[id]
 	hook := policy.RemoteHook(hookName(id), has, pluginHooks{plugins: h.plugins, id: id})

@@ -264,6 +264,8 @@ type Host struct {
 	viewMu sync.Mutex // orders changes of view; guards plugins and mcp while they start
 	view   atomic.Pointer[view.View]
 
+	said, saidBefore map[string]bool // in the log, of the plugins of this view and the one before
+
 	closeOnce sync.Once
 	closeErr  error
 

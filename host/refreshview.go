@@ -100,6 +100,7 @@ func checkOwned(r namespaces.Registration, tools []catalog.Tool) error {
 // refresh makes a new view of the embedder's tools and the live plugins.
 // The caller holds viewMu.
 func (h *Host) refresh() error {
+	h.saidBefore, h.said = h.said, map[string]bool{}
 	if err := h.refreshHooks(); err != nil {
 		return err
 	}
@@ -159,8 +160,18 @@ func (h *Host) impostor(pluginID string) bool {
 	if !h.isBuiltIn(pluginID) {
 		return false
 	}
-	h.log.Error("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
+	h.sayOnce("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
 	return true
+}
+
+// sayOnce logs what is wrong with the plugins of a view, unless the view before has said it.
+// The caller holds viewMu.
+func (h *Host) sayOnce(message string, args ...any) {
+	key := fmt.Sprintln(append([]any{message}, args...)...)
+	if !h.said[key] && !h.saidBefore[key] {
+		h.log.Error(message, args...)
+	}
+	h.said[key] = true
 }
 
 // register makes a registry of namespaces by plugin. A plugin whose namespaces
@@ -185,7 +196,7 @@ func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry
 		next := registry.All() // those of bundled plugins and the embedder's share an owner
 		next = append(slices.DeleteFunc(next, func(r namespaces.Registration) bool { return r.PluginID != h.ownerOf(id) }), byPlugin[id]...)
 		if err := registry.Replace(h.ownerOf(id), next); err != nil {
-			h.log.Error("namespaces of a plugin were refused", "plugin", id, "error", err)
+			h.sayOnce("namespaces of a plugin were refused", "plugin", id, "error", err)
 			refused[id] = err
 		}
 	}
