@@ -84,7 +84,7 @@ var failureCases = []failureCase{
 			host.ExecInput{Code: `for (let i = 0; i < 9; i++) { text("x".repeat(1 << 20)); await tools.echo({}) }`})},
 	{"snapshot too large", host.CodeSnapshotLimit, "", host.PhaseGuest, false, "",
 		cellOf(host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}}, host.ExecInput{Code: `await yield_control()`})},
-	{"burst too large", host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge, false, "None of the last 4017 was started",
+	{"burst too large", host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge, false, "None of those since the last await was started",
 		cell(`await Promise.all(Array.from({length: 4017}, () => tools.echo({})))`)},
 	{"run that is unknown", host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput, true, "code mode run is unavailable or expired.",
 		func(t *testing.T) *host.Result {

@@ -258,7 +258,7 @@ func (l *LogFile) fields() []config.Field {
 func (t *TrajectoryFile) fields() []config.Field {
 	return []config.Field{
 		config.Bool("recordBodies", &t.Bodies, "Whether programs, inputs and outputs are recorded, redacted and capped; sizes always are. Redaction goes by names and shapes and is no guarantee: keep such records as you keep secrets."),
-		config.Int("maxFileBytes", &t.MaxFileBytes, 64<<10, 1<<30, "Record of one run; further calls are only counted."),
+		config.Int("maxFileBytes", &t.MaxFileBytes, 64<<10, 1<<30, "Record of one run; further calls are only counted. How the run goes on is recorded in up to 64 KiB more."),
 		config.Int("maxTotalBytes", &t.MaxTotalBytes, 1<<20, 1<<40, "All records; the oldest go first."),
 		config.Int("maxRuns", &t.MaxRuns, 1, 1_000_000, "Runs with a record; the oldest go first."),
 		config.Duration("maxAgeHours", &t.MaxAge, time.Hour, 1, 24*3660, "How long a record is kept after its run's last event, in hours."),

@@ -98,6 +98,8 @@ func TestWhatAlwaysCovers(t *testing.T) {
 			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour}), ask("two", policy.ApprovalRequest{Allowed: always, Subject: "$.b = 2", Remember: 2 * time.Hour})},
 		"every call of quoin:issues:issues_create, whatever its input, in the session k of the agent a for 2 days": {
 			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "$.a = 1", Remember: time.Hour}), ask("two", policy.ApprovalRequest{Allowed: always, Remember: 48 * time.Hour})},
+		"calls of quoin:issues:issues_create with ls -l in the session k of the agent a for 1h0m0s": { // without what tells it apart
+			ask("one", policy.ApprovalRequest{Allowed: always, Subject: "always:" + strings.Repeat("6c", 32) + " ls -l", Remember: time.Hour})},
 		"": {ask("one", policy.ApprovalRequest{Allowed: []policy.Decision{policy.AllowOnce, policy.Deny}})},
 	} {
 		a, err := policy.NewApproval(call(`{}`), asks, epoch)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -106,8 +107,9 @@ func (a *Approval) scope() string {
 	for _, k := range a.Asked { // each is granted by itself, and the widest is what people must see
 		remember = max(remember, k.remember())
 		every = every || k.Subject == ""
-		if k.Subject != "" && !slices.Contains(subjects, k.Subject) {
-			subjects = append(subjects, k.Subject)
+		spoken := digestBefore.ReplaceAllString(k.Subject, "")
+		if k.Subject != "" && !slices.Contains(subjects, spoken) {
+			subjects = append(subjects, spoken)
 		}
 	}
 	what := "every call of " + a.ToolID + ", whatever its input,"
@@ -116,6 +118,9 @@ func (a *Approval) scope() string {
 	}
 	return fmt.Sprintf("%s in the session %s for %s", what, grantName(a.Session), spelled(remember))
 }
+
+// digestBefore is what tells subjects apart and says nothing to people, before words that do.
+var digestBefore = regexp.MustCompile(`^[a-z]+:[0-9a-f]{64} `)
 
 // grantName names for people what grants of the session are filed under.
 func grantName(s codemode.Session) string {

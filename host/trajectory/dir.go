@@ -33,7 +33,8 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // DirOptions bounds a Dir. The zero value of each field means its default.
 type DirOptions struct {
 	// MaxFileBytes bounds the file of one run. Beyond it events of calls are
-	// counted instead of being written. Defaults to 8 MiB.
+	// counted instead of being written; those of the run itself have 64 KiB more.
+	// Defaults to 8 MiB.
 	MaxFileBytes int64
 	// MaxTotalBytes and MaxRuns bound the directory: the runs whose last event is
 	// oldest go first. They default to 256 MiB and 10,000.

@@ -259,7 +259,10 @@ func audienceOf(p *programs.Program) string {
 	case programs.ForAgent:
 		return "agent " + terminal.Short(p.Owner.AgentID)
 	case programs.ForSession:
-		return strings.TrimSpace("session " + terminal.Short(ownerName(p.Owner)))
+		if name := ownerName(p.Owner); name != "" {
+			return "session " + terminal.Short(name)
+		}
+		return "requests that name no session"
 	}
 	return string(p.For)
 }

@@ -14,6 +14,8 @@ const (
 	EnvCodeMode = "QUOIN_DEBUG_CODE_MODE"
 	EnvPayload  = "QUOIN_DEBUG_MODEL_PAYLOAD"
 	EnvSSE      = "QUOIN_DEBUG_SSE"
+	// EnvTransport is a variable of other hosts, which have a transport to models.
+	EnvTransport = "QUOIN_DEBUG_MODEL_TRANSPORT"
 )
 
 // The values they take.
@@ -49,6 +51,9 @@ func New(getenv func(string) string, log *slog.Logger) *Log {
 		payload:  choose(getenv, log, EnvPayload, payloadTools, payloadFull),
 		sse:      choose(getenv, log, EnvSSE, sseEvents, ssePeek),
 	}
+	if getenv(EnvTransport) != "" {
+		log.Warn(EnvTransport + " is ignored: there is no transport to models here; " + EnvPayload + " and " + EnvSSE + " log what passes through")
+	}
 	if !l.codeMode && l.payload == "" && l.sse == "" {
 		return nil
 	}
@@ -57,7 +62,7 @@ func New(getenv func(string) string, log *slog.Logger) *Log {
 
 // Wanted reports whether any of the variables is set to something.
 func Wanted(getenv func(string) string) bool {
-	return getenv(EnvCodeMode) != "" || getenv(EnvPayload) != "" || getenv(EnvSSE) != ""
+	return getenv(EnvCodeMode) != "" || getenv(EnvPayload) != "" || getenv(EnvSSE) != "" || getenv(EnvTransport) != ""
 }
 
 func choose(getenv func(string) string, log *slog.Logger, name string, accepted ...string) string {

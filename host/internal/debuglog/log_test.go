@@ -58,6 +58,7 @@ func TestVariables(t *testing.T) {
 		{debuglog.EnvSSE, "peek", peek},
 		{debuglog.EnvCodeMode, "yes", "level=WARN msg=\"QUOIN_DEBUG_CODE_MODE is \\\"yes\\\", expected 1, or nothing; it is ignored\"\n"},
 		{debuglog.EnvPayload, "full", "level=WARN msg=\"QUOIN_DEBUG_MODEL_PAYLOAD is \\\"full\\\", expected tools or full-redacted, or nothing; it is ignored\"\n"},
+		{debuglog.EnvTransport, "1", "level=WARN msg=\"QUOIN_DEBUG_MODEL_TRANSPORT is ignored: there is no transport to models here; QUOIN_DEBUG_MODEL_PAYLOAD and QUOIN_DEBUG_SSE log what passes through\"\n"},
 		{debuglog.EnvSSE, "1", "level=WARN msg=\"QUOIN_DEBUG_SSE is \\\"1\\\", expected events or peek, or nothing; it is ignored\"\n"},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {

@@ -83,8 +83,8 @@ func (t *callTable) checkRequests(reqs []wire.Request) *failure {
 	limit := t.slots + codemode.MaxQueuedCalls
 	if n := t.inFlight + len(t.queue) + tools; tools > 0 && n > limit {
 		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManyPending, codemode.PhaseBridge,
-			"too many pending tool calls: %d at once, at most %d run and %d queue. None of the last %d was started; await them in smaller batches.",
-			n, t.slots, codemode.MaxQueuedCalls, tools)
+			"too many pending tool calls: %d or more at once, at most %d run and %d queue. None of those since the last await was started; await them in smaller batches.",
+			n, t.slots, codemode.MaxQueuedCalls)
 	}
 	t.lastID = last
 	return nil
