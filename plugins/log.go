@@ -213,7 +213,8 @@ var levels = map[hclog.Level]slog.Level{
 	hclog.Warn: slog.LevelWarn, hclog.Error: slog.LevelError,
 }
 
-// libraryLog takes what go-plugin says of a plugin's process.
+// libraryLog takes what go-plugin says of a plugin's process. It is the host's, so its lines
+// name the process, and not a plugin as what the plugin says does.
 type libraryLog struct{ logger *slog.Logger }
 
 // newLibraryLog returns a logger for go-plugin that hands everything to ours, with its level.

@@ -209,7 +209,7 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
 		StartTimeout:     p.options.StartTimeout + time.Minute, // ctx ends first, and says why
 		GRPCDialOptions:  protocol.DialOptions(),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
-		Logger:           newLibraryLog(p.log.logger),
+		Logger:           newLibraryLog(p.options.Logger.With("process", p.candidate.ID())),
 		SyncStdout:       &childprocess.LineWriter{Each: p.log.stdout},
 		SyncStderr:       &childprocess.LineWriter{Each: p.log.stderr},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
