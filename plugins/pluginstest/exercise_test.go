@@ -79,7 +79,7 @@ func addMemory(p *sdk.Plugin, whole bool) {
 	}
 	sdk.AddTool(p, sdk.Tool{Name: "keep", Description: "Keeps n."}, func(_ context.Context, c *sdk.Call, v in) (out, error) {
 		kept.Store(of(c.Run), v.N)
-		return out{v.N}, nil
+		return out(v), nil
 	})
 	sdk.AddTool(p, sdk.Tool{Name: "kept", Description: "Returns what was kept.", ReadOnly: true}, func(_ context.Context, c *sdk.Call, _ struct{}) (out, error) {
 		n, _ := kept.Load(of(c.Run))
