@@ -296,6 +296,9 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 		h.cfg.Store = &runstore.Memory{}
 	}
 	if h.cfg.Approvals.Store == nil {
+		if _, volatile := h.cfg.Store.(runstore.Volatile); !volatile {
+			h.log.Warn("suspended runs outlive this host, and what people are asked about them does not: set Config.Approvals.Store to a store that does")
+		}
 		h.cfg.Approvals.Store = &policy.MemoryApprovals{}
 	}
 	if h.cfg.Guests.Max <= 0 {

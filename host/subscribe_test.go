@@ -224,7 +224,7 @@ quoin_refusals_total{code="invalid_input",tool="wait"} 1
 # TYPE quoin_runs gauge
 quoin_runs{state="active"} 0
 quoin_runs{state="suspended"} 1
-# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or that of the failure.
+# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.
 # TYPE quoin_runs_ended_total counter
 quoin_runs_ended_total{code="completed"} 3
 quoin_runs_ended_total{code="output_limit_exceeded"} 1
