@@ -37,7 +37,7 @@ type driver struct {
 	refused       *quota.Denied   // why there was no worker the last time
 	delivery      *Delivery       // of the result; nil: the caller has it as soon as it is there
 	unattended    bool            // there is no caller: see advance.go
-	keptUntil     time.Time       // what an unattended driver leaves the run's expiry at
+	keptUntil     time.Time       // the run's expiry before this driver, at which an unattended one leaves it
 	couldNot      *failure        // why an unattended driver has left the run as it was
 	output        outputBudget
 	chargedOutput int64 // bytes

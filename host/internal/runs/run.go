@@ -374,8 +374,9 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 	var claim runstore.Claim
 	b, err := res.MarshalJSON()
 	if err == nil {
+		// Who was told until when the run is kept finds its result until then.
 		claim, err = r.record.end(r.background(), &runstore.Ended{
-			ID: r.id, Session: r.session, Expires: r.driver.resultExpires(), Result: b,
+			ID: r.id, Session: r.session, Expires: later(r.driver.keptUntil, time.Now().Add(r.settings.SnapshotTTL)), Result: b,
 		})
 	}
 	if errors.Is(err, runstore.ErrFenced) {

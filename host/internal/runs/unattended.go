@@ -31,16 +31,6 @@ func (d *driver) expiresAfter(at time.Time) time.Time {
 	return later(d.keptUntil, longest)
 }
 
-// resultExpires is when the result of a run that has ended now is forgotten. Who was told
-// until when the run is kept finds its result until then, too.
-func (d *driver) resultExpires() time.Time {
-	at := time.Now().Add(d.run.settings.SnapshotTTL)
-	if d.unattended {
-		at = later(at, d.keptUntil)
-	}
-	return at
-}
-
 // carry keeps what the run has put out for the next driver of this process, if there is no one
 // to take it now.
 func (d *driver) carry() {
