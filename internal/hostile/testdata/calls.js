@@ -23,7 +23,7 @@ for (;;) await tools.echo({})
 //// searches without end, not awaited
 for (let i = 0; i < 1e5; i++) tools.search("x").catch(() => {})
 return 1
-//=> completed 1 | invalid_input | internal_error | timeout
+//=> completed 1 | invalid_input | internal_error | timeout | memory_limit_exceeded
 
 //// searches without end, one by one
 for (;;) await tools.search("echo")
