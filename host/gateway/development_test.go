@@ -248,7 +248,7 @@ func TestFoldersOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
-		if !strings.Contains(string(a.body), "mode 0777, so that others can write to it") {
+		if !strings.Contains(string(a.body), "chmod go-w") {
 			t.Errorf("%s: %s", open, a.body)
 		}
 	}

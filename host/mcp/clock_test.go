@@ -19,6 +19,7 @@ func TestAPauseThatAQuestionEnds(t *testing.T) {
 		c.resume()
 		resumed := time.Now()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if left := ended.Sub(resumed); left <= time.Second {
 			t.Errorf("the call has %s left, of two seconds", left)
 		}

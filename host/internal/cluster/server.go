@@ -54,7 +54,8 @@ func Serve(l net.Listener, c *Credentials, host string, h Handler, log *slog.Log
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	s.ended.Go(func() {
-		err := s.http.Serve(newHandshakes(l, config, times.HeaderTimeout))
+		// The server changes its own configuration while it starts.
+		err := s.http.Serve(newHandshakes(l, config.Clone(), times.HeaderTimeout))
 		if !errors.Is(err, http.ErrServerClosed) {
 			log.Error("other hosts cannot ask this one any more", "error", err)
 		}
