@@ -14,7 +14,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 func (l *logged) jsonLogger() *slog.Logger { return slog.New(slog.NewJSONHandler(l, nil)) }
@@ -115,14 +114,14 @@ func TestTheLogTellsTheStory(t *testing.T) {
 func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := start(t, host.Config{Store: openDir(t, dir)})
+	first := start(t, kept(t, dir, host.Config{}))
 	id := wantWaiting(t, exec(first, `await yield_control(); throw new Error("no")`), host.ReasonYield)
 	first.Deliver(t.Context(), me, id, 0).Release()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	log := &logged{}
-	second := start(t, host.Config{Store: openDir(t, dir), Logger: log.jsonLogger()})
+	second := start(t, kept(t, dir, host.Config{Logger: log.jsonLogger()}))
 	wantFailure(t, second.Wait(t.Context(), me, id), host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
 	if got := log.text(); got != "" {
 		t.Errorf("the log says %s", got)
@@ -132,12 +131,8 @@ func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
 // TestAShutdownSaysWhatItKeeps counts the runs that the next host finds.
 func TestAShutdownSaysWhatItKeeps(t *testing.T) {
 	t.Parallel()
-	store, err := runstore.OpenDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := &logged{}
-	h := start(t, host.Config{Logger: log.jsonLogger(), Store: store})
+	h := start(t, kept(t, t.TempDir(), host.Config{Logger: log.jsonLogger()}))
 	for range 3 {
 		wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
 	}
