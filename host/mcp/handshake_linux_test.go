@@ -58,7 +58,8 @@ func picky(unknown func(r *raw, q request) (bool, error)) func(*raw) error {
 
 // slowNewer starts when its patience with us is over, and speaks only the newer protocol.
 func slowNewer(r *raw) error {
-	time.Sleep(300 * time.Millisecond) // what it is about
+	// A slow start, which is what the server is about.
+	time.Sleep(300 * time.Millisecond)
 	const meta = `"resultType":"complete","ttlMs":0,"cacheScope":"private"`
 	return r.answer(map[string]string{
 		methodDiscover: `{` + meta + `,"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"new","version":"1"}}`,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -86,10 +87,11 @@ func progressMessage(e trajectory.Event) string {
 	case trajectory.CallStarted:
 		return name + " started"
 	case trajectory.CallProgress:
-		if e.Progress == 0 {
-			return name + " goes on"
+		words := terminal.Short(e.Message)
+		if e.Progress > 0 {
+			words = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", e.Progress*100, words))
 		}
-		return fmt.Sprintf("%s: %.0f %%", name, e.Progress*100)
+		return name + ": " + cmp.Or(words, "goes on")
 	case trajectory.CallEnded:
 		return name + " ended: " + string(e.Outcome)
 	case trajectory.ApprovalRequested:

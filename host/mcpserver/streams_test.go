@@ -63,7 +63,9 @@ func TestProgressNamesWhatItIsAbout(t *testing.T) {
 		"mcp:shop:buy waits for a person":    {Kind: trajectory.ApprovalRequested, ToolID: "mcp:shop:buy"},
 		"MCP.shop.buy started":               {Kind: trajectory.CallStarted, Via: "MCP.shop.buy", ToolName: "buy", ToolID: "mcp:shop:buy"},
 		"buy: 50 %":                          {Kind: trajectory.CallProgress, ToolName: "buy", Progress: 0.5},
-		"buy goes on":                        {Kind: trajectory.CallProgress, ToolName: "buy"},
+		"buy: goes on":                       {Kind: trajectory.CallProgress, ToolName: "buy"},
+		"buy: 50 % packing":                  {Kind: trajectory.CallProgress, ToolName: "buy", Progress: 0.5, Message: "packing"},
+		"buy: packing":                       {Kind: trajectory.CallProgress, ToolName: "buy", Message: "packing"},
 		"MCP server shop is being connected": {Kind: trajectory.ServerAwaited, Owner: "shop"},
 		"":                                   {Kind: trajectory.RunStarted},
 	} {

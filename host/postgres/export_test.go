@@ -35,6 +35,9 @@ func RenewingLocks(o Options) Options {
 	return o
 }
 
+// LookForRoom looks whether a disk that was full has room, as each renewal of the lease does.
+func LookForRoom(ctx context.Context, d *DB) { d.lookForRoom(ctx) }
+
 // Trips counts what a host sends over its connections for statements.
 type Trips struct{ n atomic.Int64 }
 

@@ -54,7 +54,7 @@ func (d *Dir) List(ctx context.Context) (out []*Record, _ error) {
 // was. Each write to a file makes it longer, or another file.
 func (d *Dir) list(id string) (f listedFile, err error) {
 	info, err := os.Lstat(filepath.Join(d.path, id+recordExt))
-	if f = d.listed[id]; f.info != nil && err == nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() && f.info.ModTime().Equal(info.ModTime()) {
+	if f = d.listed[id]; err == nil && unchanged(f.info, info) {
 		if d.hasEnded(id) || !time.Now().Before(f.record.Expires) {
 			return f, ErrEnded
 		}
@@ -74,4 +74,10 @@ func (d *Dir) list(id string) (f listedFile, err error) {
 		}
 	}
 	return f, nil
+}
+
+// unchanged reports whether a file is the one that was looked at, if one was, and was not
+// written since.
+func unchanged(was, now fs.FileInfo) bool {
+	return was != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }

@@ -113,7 +113,7 @@ func (d *Dir) lookAt(e fs.DirEntry) (known, bool) {
 		return known{}, false
 	}
 	k, ok := d.schedule.files[id]
-	if ok && os.SameFile(k.info, info) && k.info.Size() == info.Size() && k.info.ModTime().Equal(info.ModTime()) {
+	if ok && unchanged(k.info, info) {
 		return k, true
 	}
 	k = known{info: info}

@@ -63,6 +63,7 @@ func TestAdviceIsAboutOnesOwn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !root && (c.owner >= 0 || c.group >= 0) {
+				// The tests of root have it.
 				t.Skip("only root can give directories away")
 			}
 			dir := filepath.Join(t.TempDir(), "th is")

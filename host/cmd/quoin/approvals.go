@@ -187,12 +187,12 @@ func newApprovalsList() *cobra.Command {
 }
 
 const allowHelp = `Let a call happen. On a terminal, go on with a run of exec that waits for it, and print
-its result as quoin wait does; --go-on=false leaves the run, and --go-on goes on with it
+its result as quoin wait does; --resume=false leaves the run, and --resume goes on with it
 anywhere. The run of a model's session is left to that session.`
 
 func newDecision(verb string, d policy.Decision) *cobra.Command {
 	var a approver
-	var always, goOn bool
+	var always, resume bool
 	var input string
 	cmd := &cobra.Command{
 		Use:     verb + " ID",
@@ -207,9 +207,9 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 			if always {
 				d = policy.AllowAlways
 			}
-			words, err := a.decideOn(cmd, args[0], d, input, func(got *policy.Approval) bool {
-				if cmd.Flags().Changed("go-on") {
-					return goOn
+			words, err := a.decideAndSay(cmd, args[0], d, input, func(got *policy.Approval) bool {
+				if cmd.Flags().Changed("resume") {
+					return resume
 				}
 				own := got.Session.SessionID == defaultSession || a.session != "" // else its caller comes back for it
 				return d != policy.Deny && own && output.IsTerminal(cmd.OutOrStdout())
@@ -217,22 +217,22 @@ func newDecision(verb string, d policy.Decision) *cobra.Command {
 			if err != nil || words == nil {
 				return err
 			}
-			return goOnWith(cmd, words)
+			return resumeRun(cmd, words)
 		},
 	}
 	a.bind(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFirst(a.pending)
 	if d != policy.Deny {
-		cmd.Flags().BoolVar(&goOn, "go-on", false, "go on with the run and print its result; --go-on=false leaves it (default: on a terminal, with a run of exec)")
+		cmd.Flags().BoolVar(&resume, "resume", false, "go on with the run and print its result; --resume=false leaves it (default: on a terminal, with a run of exec)")
 		cmd.Flags().StringVar(&input, "input", "", "make the call with this JSON, or @FILE, and nothing else; quoin approvals show has its schema")
 		cmd.Flags().BoolVar(&always, "always", false, "do not ask again for what quoin approvals show says that it covers")
 	}
 	return cmd
 }
 
-// decideOn decides, and says what was decided. It returns what a wait is given that goes on
-// with the run, if that is suspended and the caller wants to.
-func (a *approver) decideOn(cmd *cobra.Command, id string, d policy.Decision, input string, goOn func(*policy.Approval) bool) (words []string, _ error) {
+// decideAndSay decides, and says what was decided. If the run is suspended and the caller
+// wants to resume it, it returns the arguments of that wait.
+func (a *approver) decideAndSay(cmd *cobra.Command, id string, d policy.Decision, input string, resume func(*policy.Approval) bool) (words []string, _ error) {
 	s, done, err := a.decisions(cmd)
 	if err != nil {
 		return nil, err
@@ -245,15 +245,15 @@ func (a *approver) decideOn(cmd *cobra.Command, id string, d policy.Decision, in
 	case a.json:
 		return nil, output.PrintJSON(cmd.OutOrStdout(), got)
 	}
-	if words = a.waitWords(cmd.Context(), got); words == nil || !goOn(got) || a.isHeld(cmd.Context(), got.RunID) {
+	if words = a.waitWords(cmd.Context(), got); words == nil || !resume(got) || a.isHeld(cmd.Context(), got.RunID) {
 		return nil, a.printDecision(cmd, got)
 	}
 	_, err = io.WriteString(cmd.ErrOrStderr(), decisionText(got))
 	return words, err
 }
 
-// goOnWith goes on with a run as quoin wait does.
-func goOnWith(cmd *cobra.Command, words []string) error {
+// resumeRun resumes a run as quoin wait does.
+func resumeRun(cmd *cobra.Command, words []string) error {
 	wait := newWait()
 	wait.SilenceErrors, wait.SilenceUsage = true, true
 	wait.SetIn(cmd.InOrStdin())
@@ -275,8 +275,8 @@ func (a *approver) isHeld(ctx context.Context, runID string) bool {
 	return errors.Is(err, runstore.ErrClaimed)
 }
 
-// waitWords are what a wait is given that goes on with the run of an approval; nil if the
-// run is not suspended.
+// waitWords are the arguments of the wait that resumes the run of an approval; nil if the run
+// is not suspended.
 func (a *approver) waitWords(ctx context.Context, got *policy.Approval) []string {
 	where := a.remote.flags()
 	if where == nil {
@@ -388,7 +388,7 @@ func newRevoke() *cobra.Command {
 }
 
 // print shows approvals. What models and plugins have written is kept from being
-// taken for something else by a output.
+// taken for something else by a terminal.
 func (a *approver) print(w io.Writer, list []*policy.Approval) error {
 	if a.json {
 		return output.PrintJSON(w, list)

@@ -59,7 +59,7 @@ func newApprovalsShow() *cobra.Command {
 var offScreen = []string{"id", "state", "called as", "session", "agent turn", "run", "call", "asked by", "decisions", "created"}
 
 // showApproval writes an approval, all of it unless a person is about to be asked. Texts are
-// cut nowhere, and are kept from being taken for something else by a output.
+// cut nowhere, and are kept from being taken for something else by a terminal.
 func showApproval(w io.Writer, p *policy.Approval, asks bool) error {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)

@@ -82,7 +82,7 @@ func TestAllowGoesOn(t *testing.T) {
 		want        string
 	}{
 		"goes on":         {nil, nil, `^File an issue\?: allow-once\n(.*\n)*.*"done"\n`},
-		"left":            {nil, []string{"--go-on=false"}, `go on with: quoin wait run_`},
+		"left":            {nil, []string{"--resume=false"}, `go on with: quoin wait run_`},
 		"another session": {[]string{"--session", "model"}, nil, `go on with: quoin wait run_.* --session model\n`},
 		"that session":    {[]string{"--session", "model"}, []string{"--session", "model"}, `^File an issue\?: allow-once\n(.*\n)*.*"done"\n`},
 		"json":            {nil, []string{"--json"}, `^\{\n  "id"`},

@@ -78,19 +78,25 @@ func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, erro
 }
 
 // done are the runs of a directory that have ended and whose results no one has fetched.
-func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo) {
+func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo, _ error) {
 	dir, ok := o.store.(*runstore.Dir)
 	if !ok {
-		return nil // a database may have a hundred thousand: quoin state ls lists them
+		return nil, nil // a database may have a hundred thousand: quoin state ls lists them
 	}
-	items, _ := dir.Items(ctx)
+	items, err := dir.Items(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, i := range items {
-		e, err := dir.Ended(ctx, i.ID)
-		if i.Kind == runstore.ItemResult && err == nil && (s == host.Session{} || s.Covers(e.Session)) {
+		if i.Kind != runstore.ItemResult {
+			continue
+		}
+		// One that someone has fetched meanwhile, or that is damaged, is no result that waits.
+		if e, err := dir.Ended(ctx, i.ID); err == nil && (s == host.Session{} || s.Covers(e.Session)) {
 			list = append(list, host.RunInfo{ID: e.ID, Session: e.Session, Status: "done", Reason: "result_kept", Expires: e.Expires, PendingToolCalls: []host.PendingCall{}})
 		}
 	}
-	return list
+	return list, nil
 }
 
 func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (host.RunInfo, error) {
@@ -169,7 +175,11 @@ func newRunsList() *cobra.Command {
 					return err
 				}
 				if own, ok := s.(ownRuns); ok {
-					list = append(list, own.done(cmd.Context(), k.caller())...)
+					done, err := own.done(cmd.Context(), k.caller())
+					if err != nil {
+						return err
+					}
+					list = append(list, done...)
 				}
 				if k.json {
 					return output.PrintJSON(cmd.OutOrStdout(), list)

@@ -27,6 +27,7 @@ func TestOthersMustNotWrite(t *testing.T) {
 func TestVolumesOfContainers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
+		// The tests of root have it.
 		t.Skip("only root can give directories away")
 	}
 	dir := t.TempDir()

@@ -161,6 +161,7 @@ func TestHooksAreAskedWhereTheyRun(t *testing.T) {
 func TestRealRepositoriesAreOrdinary(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
+		// What the repository says is tested without git, too.
 		t.Skip("no git: ", err)
 	}
 	dir := t.TempDir()

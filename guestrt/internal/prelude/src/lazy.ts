@@ -39,9 +39,8 @@ export function defineConstant(target: object, key: string, value: unknown): voi
 }
 
 /**
- * An object that is frozen to whoever looks, and the members of which are made when they are
- * first needed: find makes one, if there is one of that name, complete makes all and returns
- * the target.
+ * An object that looks frozen. Its members are made when they are first needed: find makes
+ * one, if there is one of that name; complete makes all and returns the target.
  */
 export function lazyMembers(target: object, find: (key: PropertyKey) => unknown, complete: () => object): object {
   const no = () => false;

@@ -98,6 +98,7 @@ func sharedGroup(t *testing.T) int {
 // system names.
 func TestVolumesOfContainers(t *testing.T) {
 	if os.Geteuid() != 0 {
+		// The tests of root have it.
 		t.Skip("only root can give directories away")
 	}
 	dir := t.TempDir()
