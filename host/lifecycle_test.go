@@ -14,7 +14,7 @@ import (
 
 // A lifecycle case is one thing that may happen to a run between its exec and its
 // end. The cases are in lifecycle_*_test.go, by what they are about; a case is
-// named so that docs/reference/contract.md can refer to it as TestLifecycle/topic/name.
+// named so that internal/repotest/testdata/contract.txt can refer to it as TestLifecycle/topic/name.
 type lifecycleCase struct {
 	name string
 	cfg  func(*host.Config)

@@ -7,38 +7,39 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const reviewPage = "docs/internals/api-review.md"
+const reviewFile = "internal/repotest/testdata/api.txt"
 
-// review is what the page says: its introduction, a paragraph for each package, and
-// the reason of each name.
+// review is what the file says: its introduction and the reason of each name.
 type review struct {
-	intro      string
-	paragraphs map[string]string
-	reasons    map[string]string // by package and name
-	anywhere   map[string]string // by name, for names that move to another package
+	intro    string
+	reasons  map[string]string // by package and name
+	anywhere map[string]string // by name, for names that move to another package
 }
 
-// readReview takes the page apart.
-func readReview(page string) review {
-	intro, rest, _ := strings.Cut(page, "\n## ")
-	r := review{intro: intro, paragraphs: map[string]string{}, reasons: map[string]string{}, anywhere: map[string]string{}}
-	row := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\| .*\\|$")
-	for section := range strings.SplitSeq(rest, "\n## ") {
+// parseReview reads rows of a name, a reason and perhaps methods, between tabs. "== "
+// starts a package. What stands before the first package is the introduction.
+func parseReview(text string) (review, error) {
+	intro, rest, _ := strings.Cut(text, "\n== ")
+	r := review{intro: intro, reasons: map[string]string{}, anywhere: map[string]string{}}
+	for section := range strings.SplitSeq(rest, "\n== ") {
 		pkg, body, _ := strings.Cut(section, "\n")
-		paragraph, _, _ := strings.Cut(body, "| name |")
-		r.paragraphs[pkg] = strings.TrimSpace(paragraph)
-		for _, m := range row.FindAllStringSubmatch(body, -1) {
-			r.reasons[pkg+" "+m[1]], r.anywhere[m[1]] = m[2], m[2]
+		for line := range strings.SplitSeq(strings.Trim(body, "\n"), "\n") {
+			name, row, ok := strings.Cut(line, "\t")
+			if !ok || !token.IsExported(name) {
+				return r, fmt.Errorf("%q of %s: want an exported name, a tab and a reason", line, pkg)
+			}
+			why, _, _ := strings.Cut(row, "\t")
+			r.reasons[pkg+" "+name], r.anywhere[name] = why, why
 		}
 	}
-	return r
+	return r, nil
 }
 
 // reason returns why a name is exported, or "".
@@ -137,7 +138,14 @@ func isForeign(value ast.Expr) bool {
 // TestAPIReview holds that every exported name of a public package stands in the
 // review with a reason. With -update it lists new names without one.
 func TestAPIReview(t *testing.T) {
-	r := readReview(pages(t)[reviewPage])
+	text, err := os.ReadFile(filepath.Join(root, reviewFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseReview(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", reviewFile, err)
+	}
 	var b strings.Builder
 	b.WriteString(r.intro)
 	_, rows := readPackages(t)
@@ -145,19 +153,40 @@ func TestAPIReview(t *testing.T) {
 		if !isPublic(pkg) || strings.HasSuffix(pkg, "pb") {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| name | why it is exported | methods |\n|---|---|---|\n", pkg, r.paragraphs[pkg])
+		fmt.Fprintf(&b, "\n== %s\n\n", pkg)
 		names := exportedNames(t, pkg)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			why := r.reason(pkg, name)
-			if why == "" && !*update {
-				t.Errorf("%s.%s has no reason in %s: unexport it, or say why users need it", pkg, name, reviewPage)
+			if strings.TrimSpace(why) == "" && !*update {
+				t.Errorf("%s.%s has no reason in %s: unexport it, or say why users need it", pkg, name, reviewFile)
 			}
-			methods := ""
+			row := []string{name, why}
 			if len(names[name]) > 0 {
-				methods = "`" + strings.Join(names[name], "` `") + "`"
+				row = append(row, strings.Join(names[name], " "))
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, why, methods)
+			b.WriteString(strings.Join(row, "\t") + "\n")
 		}
 	}
-	golden(t, reviewPage, b.String())
+	golden(t, reviewFile, b.String())
+}
+
+// TestReviewFormat checks that no slip in the file hides a name or its reason.
+func TestReviewFormat(t *testing.T) {
+	r, err := parseReview("# intro\n\n== a/b\n\nGood\tusers: README.md\tRead Write\nNew\t\n\n== c\n\nNew\tours: a/b\n")
+	if err != nil || r.intro != "# intro\n" {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	for _, tc := range []struct{ pkg, name, want string }{
+		{"a/b", "Good", "users: README.md"}, {"a/b", "New", ""}, {"c", "New", "ours: a/b"},
+		{"moved", "Good", "users: README.md"}, {"a/b", "Missing", ""},
+	} {
+		if got := r.reason(tc.pkg, tc.name); got != tc.want {
+			t.Errorf("%s.%s: %q, want %q", tc.pkg, tc.name, got, tc.want)
+		}
+	}
+	for _, bad := range []string{"Good users", "good\tusers: README.md", "\tusers: README.md", "Good\tours\n\nLost ours"} {
+		if got, err := parseReview("# intro\n\n== a\n\n" + bad + "\n"); err == nil {
+			t.Errorf("%q: accepted as %+v", bad, got)
+		}
+	}
 }

@@ -78,8 +78,7 @@ func contractLine(all []section, number int, line string) ([]section, error) {
 	return all, nil
 }
 
-// TestContract checks that every sentence of the contract names tests that exist,
-// and pins docs/reference/contract.md, which is made of the sentences.
+// TestContract checks that every sentence of the contract names tests that exist.
 func TestContract(t *testing.T) {
 	text, err := os.ReadFile("testdata/contract.txt")
 	if err != nil {
@@ -104,39 +103,6 @@ func TestContract(t *testing.T) {
 	if count < 150 {
 		t.Errorf("the contract has %d sentences, want 150 or more", count)
 	}
-	golden(t, "docs/reference/contract.md", contractPage(sections))
-}
-
-func contractPage(sections []section) string {
-	var b strings.Builder
-	b.WriteString("# The contract\n\n" +
-		"What Quoin does as seen from outside, sentence by sentence. Tests hold each sentence;\n" +
-		"[contract.txt](../../internal/repotest/testdata/contract.txt) names them. This page is generated.\n")
-	for _, part := range sections {
-		fmt.Fprintf(&b, "\n## %s\n\n", part.title)
-		for _, s := range part.sentences {
-			fmt.Fprintf(&b, "- %s\n", fill(s.text, 108, "  "))
-		}
-	}
-	return b.String()
-}
-
-// fill breaks a text into lines of at most width columns, the later ones indented.
-func fill(text string, width int, indent string) string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return strings.Join(append(lines, line), "\n"+indent)
 }
 
 // missing says why a test or its case cannot be found. It keeps the sources that
