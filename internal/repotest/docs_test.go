@@ -196,19 +196,3 @@ func TestIndexOfDocuments(t *testing.T) {
 		}
 	}
 }
-
-// TestRationaleContents pins the table of contents of the rationale.
-func TestRationaleContents(t *testing.T) {
-	const name = "docs/internals/rationale.md"
-	var b strings.Builder
-	for _, l := range proseLines(pages(t)[name]) {
-		if title, ok := strings.CutPrefix(l.text, "## "); ok && title != "Contents" {
-			fmt.Fprintf(&b, "\n**[%s](#%s)**\n\n", title, anchorOf(title))
-		}
-		if title, ok := strings.CutPrefix(l.text, "### "); ok {
-			fmt.Fprintf(&b, "- [%s](#%s)\n", strings.TrimSuffix(title, "?"), anchorOf(title))
-		}
-	}
-	b.WriteString("\n")
-	goldenPart(t, name, "contents", b.String())
-}
