@@ -40,7 +40,7 @@ func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.Ra
 			t.DirectOnly = false
 			request, f := h.requestTools([]catalog.Tool{t})
 			if f != nil {
-				return runs.Refused(f)
+				return f.Result()
 			}
 			in.Request = request
 		}
@@ -49,7 +49,7 @@ func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.Ra
 		input = json.RawMessage("{}")
 	}
 	if !json.Valid(input) {
-		return runs.Refused(view.RequestFailure("the input of %s is not JSON", id))
+		return view.RequestFailure("the input of %s is not JSON", id).Result()
 	}
 	// As a text the input has no meaning of its own, such as that of a key __proto__.
 	in.Code = "return await " + call + "JSON.parse(" + literal(string(input)) + "))"

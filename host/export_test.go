@@ -6,6 +6,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -20,7 +21,7 @@ var DefaultTimes = defaultTimes
 // ShortTimes are a tenth of what something waits for. What merely bounds the work of others,
 // and is not waited for where all is well, stays as it is: a busy machine needs it.
 func ShortTimes() Times {
-	t := Times{hosttest.Tenth(runs.DefaultTimes), hosttest.Tenth(defaultTimes.Own)}
+	t := Times{hosttest.Tenth(timing.Defaults), hosttest.Tenth(defaultTimes.Own)}
 	r, d := &t.Runs, &defaultTimes.Runs
 	r.QuestionGrace, r.ClientGrace, r.SweepEvery = d.QuestionGrace, d.ClientGrace, d.SweepEvery
 	r.AnswerMargin, r.QuestionSpan, r.EvictAfter = d.AnswerMargin, d.QuestionSpan, d.EvictAfter

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -170,7 +171,7 @@ func ready(ctx context.Context, pool *guestrt.Pool) *Error {
 		return codemode.Errorf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}
 	if err != nil {
-		f := runs.FailureFromWorker(err)
+		f := fault.FromWorker(err)
 		f.Code = CodeUnavailable // whatever became of the worker
 		return f
 	}
@@ -248,10 +249,10 @@ func askedOf(pending []*policy.Approval) []string {
 // Rules of the input must be empty: the request has them.
 func (t *ModelTools) Exec(ctx context.Context, in ExecInput) *Result {
 	if f := t.checkActive(); f != nil {
-		return runs.Refused(f)
+		return f.Result()
 	}
 	if len(in.Tools) > 0 || !in.Rules.Empty() {
-		return runs.Refused(view.RequestFailure("tools and rules are given to ModelTools, not to its Exec."))
+		return view.RequestFailure("tools and rules are given to ModelTools, not to its Exec.").Result()
 	}
 	in.request, in.Rules = t.tools, t.rules
 	return t.host.Exec(ctx, t.session, in)
@@ -260,7 +261,7 @@ func (t *ModelTools) Exec(ctx context.Context, in ExecInput) *Result {
 // Wait is Host.Wait of a run of the same session.
 func (t *ModelTools) Wait(ctx context.Context, runID string) *Result {
 	if f := t.checkActive(); f != nil {
-		return runs.Refused(f)
+		return f.Result()
 	}
 	a := t.host.obs.Enter(ctx, runs.ToolWait, t.session)
 	return a.End(t.host.engine.WaitThrough(ctx, a, t.session, runID, 0, t.tools, nil))

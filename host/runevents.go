@@ -6,7 +6,6 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
-	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -74,7 +73,7 @@ func (h *Host) Events(ctx context.Context, start func(ctx context.Context) *Resu
 			case <-ended:
 				if pass() && panicked == nil {
 					if res == nil {
-						res = runs.Refused(codemode.Errorf(CodeInternal, "", PhaseHost, "%s", noResult))
+						res = codemode.Errorf(CodeInternal, "", PhaseHost, "%s", noResult).Result()
 					}
 					yield(RunEvent{Result: res}, res.Err())
 				}

@@ -129,7 +129,7 @@ func (h *Host) RemoveProgram(ctx context.Context, s Session, name string, of pro
 func (h *Host) RunProgram(ctx context.Context, s Session, name string, input json.RawMessage, in ExecInput) *Result {
 	code, err := ProgramCell(name, input)
 	if err != nil {
-		return runs.Refused(codemode.Errorf(CodeInvalidInput, "", PhaseInput, "%v", err))
+		return codemode.Errorf(CodeInvalidInput, "", PhaseInput, "%v", err).Result()
 	}
 	in.Code, in.Command, in.Language = code, "", runs.OwnLanguage(h.engine.SettingsOf(s))
 	return h.Exec(ctx, s, in)

@@ -3,12 +3,12 @@ package host
 import (
 	"time"
 
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // times are what a host and its runs wait for. Those of other hosts are in ClusterConfig.
 type times struct {
-	Runs runs.Times
+	Runs timing.Times
 	Own  ownTimes
 }
 
@@ -28,7 +28,7 @@ type ownTimes struct {
 	FollowWait time.Duration
 }
 
-var defaultTimes = times{runs.DefaultTimes, ownTimes{
+var defaultTimes = times{timing.Defaults, ownTimes{
 	DrainTimeout: 5 * time.Second,
 	MCPWait:      5 * time.Second,
 	PluginDrain:  time.Second,

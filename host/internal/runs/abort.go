@@ -8,20 +8,21 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Abort is Host.Abort.
 func (e *Engine) Abort(ctx context.Context, s codemode.Session, runID string) *codemode.Result {
-	res, f := e.abortAnywhere(ctx, s, runID, func() (*codemode.Result, *failure) { return e.abortHere(ctx, s, runID) })
+	res, f := e.abortAnywhere(ctx, s, runID, func() (*codemode.Result, *codemode.Error) { return e.abortHere(ctx, s, runID) })
 	if f != nil {
-		return Refused(f)
+		return f.Result()
 	}
 	return res
 }
 
 // abortAnywhere aborts a run here, or has the host abort it that holds it.
-func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id string, here func() (*codemode.Result, *failure)) (*codemode.Result, *failure) {
+func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id string, here func() (*codemode.Result, *codemode.Error)) (*codemode.Result, *codemode.Error) {
 	q := e.newRouter(cluster.Request{Verb: cluster.VerbAbort, Run: id, Session: s}, time.Now().Add(e.Times.HolderPatience), ignore)
 	for {
 		res, f := here()
@@ -42,18 +43,18 @@ func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id strin
 }
 
 // abortHere is Abort of a run that this host has, or takes.
-func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string) (*codemode.Result, *failure) {
+func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string) (*codemode.Result, *codemode.Error) {
 	defer e.advancer.yieldTo(ctx, runID)()
 	r := e.runByID(runID)
-	aborted := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
+	aborted := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
 	if r == nil {
 		rec, f := e.abortStored(ctx, s, runID)
 		if f != nil {
 			return nil, e.explainMissing(f, s, runID)
 		}
-		return Refused(withRecord(aborted, rec)), nil
+		return withRecord(aborted, rec).Result(), nil
 	}
-	f := mayResume(r.session, s)
+	f := fault.MayResume(r.session, s)
 	if f == nil {
 		f = r.abort(ctx, codemode.ErrAborted)
 	}
@@ -65,16 +66,16 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 	}
 	select {
 	case <-r.gone:
-		return Refused(withRun(aborted, r)), nil
+		return withRun(aborted, r).Result(), nil
 	default: // ctx has ended; the driver may still use what withRun reads
-		return Refused(aborted), nil
+		return aborted.Result(), nil
 	}
 }
 
 // EndSession is Host.EndSession.
 func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int, err error) {
 	var errs []error
-	count := func(id string, f *failure) {
+	count := func(id string, f *codemode.Error) {
 		switch {
 		case f == nil:
 			ended++
@@ -93,7 +94,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 	}
 	for _, rec := range records {
 		if s.Covers(rec.Session) {
-			_, f := e.abortAnywhere(ctx, rec.Session, rec.ID, func() (*codemode.Result, *failure) {
+			_, f := e.abortAnywhere(ctx, rec.Session, rec.ID, func() (*codemode.Result, *codemode.Error) {
 				_, f := e.abortStored(ctx, rec.Session, rec.ID)
 				return nil, f
 			})
@@ -104,25 +105,25 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 }
 
 // abortStored forgets a run that only the store knows, and returns its last record.
-func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *failure) {
+func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *codemode.Error) {
 	defer e.advancer.yieldTo(ctx, id)()
 	if _, err := e.recordFor(ctx, s, id); err != nil {
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	claim, err := e.Store.Claim(ctx, id)
 	if err != nil {
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	defer claim.Release()
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil { // it may be on its way to another store since
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	defer e.holdID(ctx, id)()
 	if err := e.countFenced(claim.Delete(ctx)); err != nil {
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	e.cancelApprovals(ctx, rec.Calls)
-	e.observeDiscarded(rec, failureFromCause(codemode.ErrAborted))
+	e.observeDiscarded(rec, fault.FromCause(codemode.ErrAborted))
 	return rec, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -237,7 +238,7 @@ func (a *advancer) stop() {
 func (a *advancer) attempt(ctx context.Context, id string) {
 	s, err := a.sessionOf(ctx, id)
 	if err != nil {
-		a.couldNot(id, failureFromStore(err))
+		a.couldNot(id, fault.FromStore(err))
 		return
 	}
 	owner := quota.OwnerOf(s)
@@ -279,7 +280,7 @@ func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, 
 
 // advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
 // reports whether it got as far as there was something to deliver; if not, the failure may say why.
-func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *failure) {
+func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *codemode.Error) {
 	if f := e.enter(); f != nil {
 		return false, f
 	}
@@ -293,7 +294,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
 	if cause := r.record.gaveUp(); cause != nil {
-		return false, failureFromStore(cause)
+		return false, fault.FromStore(cause)
 	}
 	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
 }
@@ -325,7 +326,7 @@ type pause struct {
 }
 
 // couldNot leaves a run alone for a while that could not go on. The log has the first time.
-func (a *advancer) couldNot(id string, f *failure) {
+func (a *advancer) couldNot(id string, f *codemode.Error) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -68,7 +69,7 @@ func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
 		return store.reads - before
 	}
 	var got []int
-	for _, d := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, DefaultTimes.LongestPause, DefaultTimes.LongestPause} {
+	for _, d := range []time.Duration{0, 999 * time.Millisecond, time.Millisecond, time.Second, time.Second, 2 * time.Second, 2 * time.Second, timing.Defaults.LongestPause, timing.Defaults.LongestPause} {
 		got = append(got, attempts(d))
 	}
 	if want := "[1 0 1 0 1 0 1 1 1]"; fmt.Sprint(got) != want {
@@ -109,7 +110,7 @@ func TestPausesAreBounded(t *testing.T) {
 	if len(a.pauses) != maxPauses {
 		t.Errorf("%d pauses", len(a.pauses))
 	}
-	clock.now = clock.now.Add(2 * DefaultTimes.FirstPause)
+	clock.now = clock.now.Add(2 * timing.Defaults.FirstPause)
 	a.couldNot("another", nil)
 	if _, ok := a.pauses["another"]; !ok || len(a.pauses) != 1 {
 		t.Errorf("%d pauses after theirs were over", len(a.pauses))

@@ -23,9 +23,9 @@ func (e *Engine) AnswerPeer(ctx context.Context, q *cluster.Request, tell func(*
 		return e.peerReply(res, f)
 	default:
 		err := e.answerHere(ctx, q.Session, q.Run, q.Call, codemode.ToolAnswer{Value: q.Value, Error: q.Error})
-		var f *failure
+		var f *codemode.Error
 		if err != nil && !errors.As(err, &f) {
-			f = failf(codemode.CodeAborted, "", codemode.PhaseHost, "%v", err) // the asker is gone
+			f = codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "%v", err) // the asker is gone
 		}
 		return e.peerReply(nil, f)
 	}
@@ -43,12 +43,12 @@ func (e *Engine) holds(q *cluster.Request) bool {
 }
 
 // peerReply is the reply of what has no result of a run unless it has failed.
-func (e *Engine) peerReply(res *codemode.Result, f *failure) *cluster.Reply {
+func (e *Engine) peerReply(res *codemode.Result, f *codemode.Error) *cluster.Reply {
 	switch {
 	case held(f), f != nil && e.IsClosing(): // the run is free soon
 		return &cluster.Reply{NotHere: true}
 	case f != nil:
-		return &cluster.Reply{Result: Refused(f)}
+		return &cluster.Reply{Result: f.Result()}
 	case res == nil:
 		return &cluster.Reply{Done: true}
 	}
@@ -87,7 +87,7 @@ func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(
 }
 
 // waitHeld is Wait of a run that another host has asked for.
-func (e *Engine) waitHeld(ctx context.Context, q *cluster.Request, d *Delivery) (res *codemode.Result, f *failure) {
+func (e *Engine) waitHeld(ctx context.Context, q *cluster.Request, d *Delivery) (res *codemode.Result, f *codemode.Error) {
 	defer e.containRefusal(&res)
 	a := e.Observer.Enter(ctx, ToolWait, q.Session)
 	if res, f = e.waitHere(ctx, a, q.Session, q.Run, q.Wait(), nil, d); f == nil {

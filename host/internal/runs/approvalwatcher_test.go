@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -43,8 +44,8 @@ func TestAnApprovalExpiresByTheClockOfItsStore(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			looks := 5 + int(by/DefaultTimes.ApprovalRetry) // at most
-			w := approvalWatcher{retry: DefaultTimes.ApprovalRetry, approvals: store, log: slog.New(slog.DiscardHandler), guard: func(step func()) {
+			looks := 5 + int(by/timing.Defaults.ApprovalRetry) // at most
+			w := approvalWatcher{retry: timing.Defaults.ApprovalRetry, approvals: store, log: slog.New(slog.DiscardHandler), guard: func(step func()) {
 				if looks--; looks < 0 {
 					cancel(errors.New("it looks too often"))
 				}

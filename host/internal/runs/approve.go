@@ -7,13 +7,14 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins"
 )
 
 // approve waits until a person has decided about a call that authorise has put to one, or
 // has answered what its tool asks, and rejects the call unless it may be made.
-func approve(ctx context.Context, c *call) *callError {
+func approve(ctx context.Context, c *call) *fault.Rejection {
 	id := c.Approval
 	if id == "" {
 		return nil
@@ -24,12 +25,12 @@ func approve(ctx context.Context, c *call) *callError {
 	a, err := r.awaitDecision(ctx, id)
 	switch {
 	case errors.Is(err, errLostApproval):
-		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
+		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
 	case err != nil:
 		if errors.Is(err, errCallCancelled) {
 			r.engine.cancelApproval(r.background(), id)
 		}
-		return c.notMade(rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
+		return c.notMade(fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
 	c.decision = a
 	take := c.takeDecision
@@ -41,18 +42,18 @@ func approve(ctx context.Context, c *call) *callError {
 	}
 	r.calls.approved(c.entry, id, c.subject.Params)
 	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
-		if mayBeWritten(err) {
+		if fault.MayBeWritten(err) {
 			r.record.giveUp(err)
 		}
-		return c.notMade(rejectf(codeInterrupted, "The call of %q was not made: its run could not be recorded%s.", c.subject.ToolName, whyNotRecorded(err)))
+		return c.notMade(fault.Reject(fault.CodeInterrupted, "The call of %q was not made: its run could not be recorded%s.", c.subject.ToolName, whyNotRecorded(err)))
 	}
 	return nil
 }
 
 // takeDecision has the call do what a person has decided.
-func (c *call) takeDecision(ctx context.Context, a *policy.Approval) *callError {
+func (c *call) takeDecision(ctx context.Context, a *policy.Approval) *fault.Rejection {
 	if a.State != policy.StateAllowed || !c.isSubjectOf(a) {
-		return c.notMade(rejectf(codeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
+		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
 	}
 	if len(a.EditedInput) == 0 {
 		c.approvals = a.MadeBy()
@@ -69,7 +70,7 @@ func (c *call) isSubjectOf(a *policy.Approval) bool {
 // takeEdited has the call be made with the input that a person has put in the place of
 // its own. Hooks see it: they can block the call, and not change it any more. What they
 // would ask, that person has answered.
-func (c *call) takeEdited(ctx context.Context, a *policy.Approval) *callError {
+func (c *call) takeEdited(ctx context.Context, a *policy.Approval) *fault.Rejection {
 	c.input, c.subject.Params = a.EditedInput, a.EditedInput
 	ruling := c.run.engine.Hooks().Before(ctx, c.subject, func(before, after json.RawMessage) (json.RawMessage, error) {
 		if bytes.Equal(before, after) {

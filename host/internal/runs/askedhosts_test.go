@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -37,7 +38,7 @@ func TestAQuestionEndsWithTheLeaseOfItsHost(t *testing.T) {
 	l := &hostList{looked: make(chan struct{})}
 	both, one := []runstore.Peer{{Host: "a"}, {Host: "b"}}, []runstore.Peer{{Host: "b"}}
 	l.live.Store(&both)
-	hosts := askedHosts{every: hosttest.Tenth(DefaultTimes).HostLook}
+	hosts := askedHosts{every: hosttest.Tenth(timing.Defaults).HostLook}
 	a, stopA := hosts.watch(t.Context(), l, "a")
 	b, stopB := hosts.watch(t.Context(), l, "b")
 	look := func() { <-l.looked; <-l.looked } // the second one was made of what is there now

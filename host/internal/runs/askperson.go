@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -82,17 +83,17 @@ func (r *run) put(a *policy.Approval, note func(keep time.Time), forget func()) 
 }
 
 // notAsked rejects a call that no one could be asked about.
-func (c *call) notAsked(err error) *callError {
+func (c *call) notAsked(err error) *fault.Rejection {
 	var denied *quota.Denied
 	if errors.As(err, &denied) {
-		return c.notMade(rejectf(codeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", c.subject.ToolName, denied))
+		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", c.subject.ToolName, denied))
 	}
 	var often *askedTooOften
 	if errors.As(err, &often) {
-		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
+		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
 	}
 	c.run.engine.Logger.Error("no one could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
-	return c.notMade(rejectf(codeDenied, "The call of %q was denied: it needs an approval, and no one could be asked.", c.subject.ToolName))
+	return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: it needs an approval, and no one could be asked.", c.subject.ToolName))
 }
 
 // questionOver frees the place that a call has among the session's questions.
@@ -130,7 +131,7 @@ func (r *run) claimToAsk() (err error) {
 			err = r.record.reserve(r.background(), store)
 		}
 		if err != nil {
-			err = failureFromStore(err)
+			err = fault.FromStore(err)
 		}
 	})
 	return err

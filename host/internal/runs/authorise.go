@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -12,7 +13,7 @@ import (
 // authorise shows a call to the hooks, which may change its input, block it, or want a
 // person to decide. A call that waited for a person when its run was last stored is not
 // shown again.
-func authorise(ctx context.Context, c *call) *callError {
+func authorise(ctx context.Context, c *call) *fault.Rejection {
 	r := c.run
 	if c.askedBefore() {
 		c.input, c.subject.Params = c.Input, c.Input
@@ -63,23 +64,23 @@ func (c *call) askedBefore() bool {
 }
 
 // blocked rejects a call that a hook has blocked.
-func (c *call) blocked(ctx context.Context, b *policy.Block) *callError {
-	var e *callError
+func (c *call) blocked(ctx context.Context, b *policy.Block) *fault.Rejection {
+	var e *fault.Rejection
 	switch {
 	case b.Err != nil && ctx.Err() != nil:
-		e = rejectf(codeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
+		e = fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
 	case b.Err != nil:
 		c.run.engine.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
-		e = rejectf(codeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
+		e = fault.Reject(fault.CodeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
 		var plugin *protocol.Error
 		if errors.As(b.Err, &plugin) && plugin.Code == protocol.CodeRestarting {
-			e = rejectf(protocol.CodeRestarting, "The call of %q was not made: the hook %q is being restarted. Make the call again.", c.subject.ToolName, b.Hook)
+			e = fault.Reject(protocol.CodeRestarting, "The call of %q was not made: the hook %q is being restarted. Make the call again.", c.subject.ToolName, b.Hook)
 			e.Retryable = true
 		}
 	case b.Reason == "":
-		e = rejectf(codeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
+		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
 	default:
-		e = rejectf(codeBlocked, "The call of %q was blocked before execution: %s", c.subject.ToolName, b.Reason)
+		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution: %s", c.subject.ToolName, b.Reason)
 	}
 	return c.notMade(e)
 }

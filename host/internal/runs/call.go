@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 )
@@ -34,17 +35,17 @@ type call struct {
 	took       time.Duration        // by the tool
 	value      json.RawMessage      // what the guest gets
 	reply      json.RawMessage      // of the tool, before any hook
-	rejection  *callError           // what the guest gets instead
+	rejection  *fault.Rejection     // what the guest gets instead
 	next       []*entry             // calls that have got the slot of this one
 	lost       error                // why the store does not know of next
 }
 
 // notMade marks a rejection of a call that never reached its tool, or that had no effect
 // there. An earlier host may have made it, too.
-func (c *call) notMade(e *callError) *callError {
-	e.ToolID, e.EffectStatus = c.subject.ToolID, effectNone
+func (c *call) notMade(e *fault.Rejection) *fault.Rejection {
+	e.ToolID, e.EffectStatus = c.subject.ToolID, fault.EffectNone
 	if (c.repeated || c.Dispatched && c.tool != nil) && (c.tool == nil || !c.tool.ReadOnly) {
-		e.EffectStatus, e.unknown = effectUnknown, true
+		e.EffectStatus, e.Unknown = fault.EffectUnknown, true
 	}
 	return e
 }

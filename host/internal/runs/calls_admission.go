@@ -24,7 +24,7 @@ type burst struct {
 // admit adds the requests of one turn. If start says so, calls of tools start at once,
 // unless the catalog has to answer first or the program yields. It refuses a burst that
 // is larger than the queue before any request counts.
-func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *failure) {
+func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *codemode.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.checkRequests(reqs); f != nil {
@@ -58,15 +58,15 @@ func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *failure)
 
 // checkRequests checks a whole burst before any request counts. The worker is not
 // trusted to number its requests.
-func (t *callTable) checkRequests(reqs []wire.Request) *failure {
+func (t *callTable) checkRequests(reqs []wire.Request) *codemode.Error {
 	last, tools := t.lastID, 0
 	for _, q := range reqs {
 		if q.ID <= last {
-			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker repeated the bridge call %d", q.ID)
+			return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker repeated the bridge call %d", q.ID)
 		}
 		last = q.ID
 		if len(q.Args) > 0 && !json.Valid(q.Args) {
-			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent arguments that are not JSON")
+			return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent arguments that are not JSON")
 		}
 		switch q.Method {
 		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP, wire.MethodProgram, wire.MethodSave:
@@ -74,15 +74,15 @@ func (t *callTable) checkRequests(reqs []wire.Request) *failure {
 		case wire.MethodSearch, wire.MethodDescribe, wire.MethodYield:
 		case wire.MethodCancel:
 			if _, err := cancelledIDs(q); err != nil {
-				return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker cancelled something that is no list of calls")
+				return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker cancelled something that is no list of calls")
 			}
 		default:
-			return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker made a bridge call of the unknown method %q", text.Cut(string(q.Method), 64))
+			return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker made a bridge call of the unknown method %q", text.Cut(string(q.Method), 64))
 		}
 	}
 	limit := t.slots + codemode.MaxQueuedCalls
 	if n := t.inFlight + len(t.queue) + tools; tools > 0 && n > limit {
-		return failf(codemode.CodeInvalidInput, codemode.ReasonTooManyPending, codemode.PhaseBridge,
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonTooManyPending, codemode.PhaseBridge,
 			"too many pending tool calls: %d or more at once, at most %d run and %d queue. None of those since the last await was started; await them in smaller batches.",
 			n, t.slots, codemode.MaxQueuedCalls)
 	}

@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -110,4 +112,16 @@ func (t *callTable) redrive(mayRepeat func(*entry) bool) (started, lost []*entry
 		}
 	}
 	return t.fillSlots(), lost
+}
+
+// interrupted rejects a call that was in flight when a host stopped.
+func interrupted(c *entry) *fault.Rejection {
+	e := fault.Reject(fault.CodeInterrupted, "The host stopped while %q was running, so whether it took effect is unknown. Check before you call it again.", cmp.Or(c.Tool, c.Target))
+	e.ToolID, e.EffectStatus, e.Unknown = c.Tool, fault.EffectUnknown, true
+	return e
+}
+
+// wentOut reports whether a tool may have been called.
+func wentOut(c runstore.Call) bool {
+	return c.Dispatched || (&entry{Call: c}).isTool() && c.State == runstore.CallInFlight
 }

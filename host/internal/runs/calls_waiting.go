@@ -251,7 +251,7 @@ func (t *callTable) clientCall(id uint64) *clientCall {
 }
 
 // giveAnswer hands an answer to its call and returns what is closed once it is taken.
-func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksClient func(*entry) bool) (<-chan struct{}, *failure) {
+func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksClient func(*entry) bool) (<-chan struct{}, *codemode.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range t.answered {
@@ -274,7 +274,7 @@ func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksCl
 			return a.settled, nil
 		}
 	}
-	return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseInput,
+	return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput,
 		"the run waits for no answer to %q. Answer the calls in pendingToolCalls that have an input or inputBytes.", text.Cut(callID, 64))
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -39,7 +41,7 @@ type callTable struct {
 	key   string    // the idempotency key of its calls; "": each has its own
 	slots int       // calls that may be in flight at once
 	busy  *inFlight // calls in flight of all runs
-	times *Times
+	times *timing.Times
 
 	mu       countedMutex
 	closed   bool // the run has ended: no call starts
@@ -197,11 +199,11 @@ func (t *callTable) isUnchanged() bool {
 // settle enters the outcome of a call that has a slot, and frees the slot. It returns
 // the calls that have got slots. If the store waits for the answer or for one of these
 // calls, toStore is true: then deliver must follow once the store has both.
-func (t *callTable) settle(c *entry, tool *catalog.Tool, value json.RawMessage, err *callError) (started []*entry, toStore bool) {
+func (t *callTable) settle(c *entry, tool *catalog.Tool, value json.RawMessage, err *fault.Rejection) (started []*entry, toStore bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setAnswer(c, tool, value, err)
-	if err != nil && err.EffectStatus == effectNone {
+	if err != nil && err.EffectStatus == fault.EffectNone {
 		t.unmarkChanging(c)
 	}
 	c.cancel = nil
@@ -232,7 +234,7 @@ func (t *callTable) toInbox(c *entry) {
 }
 
 // settleQuery enters the answer to a query and puts it into the inbox.
-func (t *callTable) settleQuery(c *entry, value json.RawMessage, err *callError) {
+func (t *callTable) settleQuery(c *entry, value json.RawMessage, err *fault.Rejection) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.setAnswer(c, nil, value, err)
@@ -253,7 +255,7 @@ func (t *callTable) settleYields() {
 
 // setAnswer enters the outcome of a call of a tool, which is nil if no tool was called.
 // The caller holds mu.
-func (t *callTable) setAnswer(c *entry, tool *catalog.Tool, value json.RawMessage, err *callError) {
+func (t *callTable) setAnswer(c *entry, tool *catalog.Tool, value json.RawMessage, err *fault.Rejection) {
 	t.touch(c)
 	if d := t.account.charge(int64(len(value))); d != nil {
 		value, err = nil, answerTooMuch(c, tool, d)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -16,7 +17,7 @@ const maxReplyBytes = 8 << 20
 
 // checkReply accepts the reply of a tool for the guest and shows the end of the call to
 // the hooks, which may replace the reply.
-func checkReply(ctx context.Context, c *call) *callError {
+func checkReply(ctx context.Context, c *call) *fault.Rejection {
 	if c.rejection == nil {
 		if c.value, c.rejection = acceptReply(c.tool, c.value); c.rejection == nil {
 			c.reply = c.value
@@ -46,24 +47,24 @@ func (c *call) outcome() policy.Outcome {
 		return policy.Outcome{Status: policy.StatusOK, Value: c.value, Duration: c.took}
 	}
 	o := policy.Outcome{Status: policy.StatusError, Message: c.rejection.Message, Code: c.rejection.Code, Duration: c.took}
-	if c.rejection.unknown {
+	if c.rejection.Unknown {
 		o.Status = policy.StatusUnknown
 	}
 	return o
 }
 
 // acceptReply returns a reply as the guest gets it, or the rejection in its place.
-func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *callError) {
+func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *fault.Rejection) {
 	if len(value) == 0 {
 		return json.RawMessage("null"), nil
 	}
 	if len(value) > maxReplyBytes {
-		return nil, answered(tool, rejectf(codeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit.", tool.Name, len(value), maxReplyBytes), "Ask it for less.")
+		return nil, fault.Answered(tool, fault.Reject(fault.CodeReplyTooLarge, "The reply of %q is %d bytes, more than the %d that fit.", tool.Name, len(value), maxReplyBytes), "Ask it for less.")
 	}
 	if !utf8.Valid(value) || !json.Valid(value) {
-		e := answered(tool, rejectf(codeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name), "")
+		e := fault.Answered(tool, fault.Reject(fault.CodeInvalidReply, "The reply of %q is not JSON in UTF-8.", tool.Name), "")
 		if !tool.ReadOnly { // who knows what else went wrong
-			e.EffectStatus, e.unknown = effectUnknown, true
+			e.EffectStatus, e.Unknown = fault.EffectUnknown, true
 		}
 		return nil, e
 	}
@@ -72,17 +73,17 @@ func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *c
 
 // withheld rejects a call whose result an after-hook did not let pass. The tool has
 // been called.
-func (c *call) withheld(err error) *callError {
+func (c *call) withheld(err error) *fault.Rejection {
 	c.run.engine.Logger.Error("a hook failed, so the result of its call is withheld", "run", c.run.id, "tool", c.tool.ID(), "error", err)
 	name := ""
 	var failed *policy.HookError
 	if errors.As(err, &failed) {
 		name = failed.Hook
 	}
-	e := rejectf(codeHookFailed, "%q was called, but its result is withheld, because the hook %q failed.", c.tool.Name, name)
-	e.ToolID, e.unknown = c.tool.ID(), !c.tool.ReadOnly
-	if e.unknown {
-		e.EffectStatus = effectUnknown
+	e := fault.Reject(fault.CodeHookFailed, "%q was called, but its result is withheld, because the hook %q failed.", c.tool.Name, name)
+	e.ToolID, e.Unknown = c.tool.ID(), !c.tool.ReadOnly
+	if e.Unknown {
+		e.EffectStatus = fault.EffectUnknown
 	}
 	return e
 }

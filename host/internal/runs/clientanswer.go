@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -20,12 +21,12 @@ func (e *Engine) Answer(ctx context.Context, s codemode.Session, runID, callID s
 		a.Value = json.RawMessage("null")
 	}
 	if a.Error == "" && (!json.Valid(a.Value) || !utf8.Valid(a.Value)) {
-		return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
+		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "the answer to %s is not JSON in UTF-8.", text.Cut(callID, 64))
 	}
 	q := e.newRouter(cluster.Request{Verb: cluster.VerbAnswer, Run: runID, Session: s, Call: callID, Value: a.Value, Error: a.Error}, time.Now().Add(e.Times.HolderPatience), ignore)
 	for {
 		err := e.answerHere(ctx, s, runID, callID, a)
-		var f *failure
+		var f *codemode.Error
 		if !errors.As(err, &f) || !held(f) {
 			return err
 		}
@@ -57,9 +58,9 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 		return nil
 	case <-r.ctx.Done():
 		if cause := r.record.gaveUp(); cause != nil {
-			return failureFromStore(cause)
+			return fault.FromStore(cause)
 		}
-		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
+		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
 	case <-ctx.Done():
 		return fmt.Errorf("the answer was taken but may not be stored yet: %w", context.Cause(ctx))
 	}
@@ -76,29 +77,29 @@ func (e *Engine) PendingInput(ctx context.Context, s codemode.Session, runID, ca
 			return c.Input, nil
 		}
 	}
-	return nil, failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput,
+	return nil, codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput,
 		"the run waits for no answer to %q. Ask for the input of a call in pendingToolCalls that has inputBytes.", text.Cut(callID, 64))
 }
 
 // callsOf returns the calls of a run of the session that it waits for, from the store
 // if it is not here.
-func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (calls []runstore.Call, _ *failure) {
+func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (calls []runstore.Call, _ *codemode.Error) {
 	r := e.runByID(id)
 	if r == nil {
 		rec, err := e.recordFor(ctx, s, id)
 		if err != nil {
-			return nil, failureFromStore(err)
+			return nil, fault.FromStore(err)
 		}
 		return rec.Calls, nil
 	}
-	if f := mayResume(r.session, s); f != nil {
+	if f := fault.MayResume(r.session, s); f != nil {
 		return nil, f
 	}
 	return r.calls.list(), nil
 }
 
 // answerable returns a run of the session, from the store if it is not here.
-func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*run, *failure) {
+func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*run, *codemode.Error) {
 	defer e.advancer.yieldTo(ctx, id)()
 	e.answering.Lock() // of several answers to one stored run, one loads it
 	defer e.answering.Unlock()
@@ -107,9 +108,9 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 	e.mu.Unlock()
 	switch {
 	case closed:
-		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is shutting down.")
+		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is shutting down.")
 	case r != nil:
-		return r, mayResume(r.session, s)
+		return r, fault.MayResume(r.session, s)
 	}
 	r, rec, f := e.load(ctx, s, id, 0, nil)
 	if f != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
@@ -11,8 +13,8 @@ import (
 func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 	answer, d := r.calls.askClient(c.entry, c.input, r.engine.clock.Now())
 	if d != nil {
-		e := rejectf(codeQuota, "The call was not made: %v.", d)
-		e.ToolID, e.EffectStatus = c.Tool, effectNone
+		e := fault.Reject(fault.CodeQuota, "The call was not made: %v.", d)
+		e.ToolID, e.EffectStatus = c.Tool, fault.EffectNone
 		return nil, e
 	}
 	r.engine.performing.pause()

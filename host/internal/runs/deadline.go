@@ -5,21 +5,18 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 )
 
 // A run has two kinds of time. The time in which the guest computes is the operator's to
 // bound: for one turn, and for the whole run. The time in which the guest waits for calls
 // is the caller's: when it is over, the run is suspended and nothing is lost.
 
-// cpuShare is how much longer than its CPU budget a turn may take: a machine that
-// does more than one thing gives it a part of a processor.
-const cpuShare = 8
-
 // turnDeadline is when a turn that starts now must end: after the time that the guest may
 // compute in one go, or when it must have used up the run's CPU budget.
 func (d *driver) turnDeadline() time.Time {
 	d.ran = true
-	d.turnEnds = time.Now().Add(min(d.compute, cpuShare*d.cpuLeft()+d.run.engine.Times.CPUGrace))
+	d.turnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.engine.Times.CPUGrace))
 	return d.turnEnds
 }
 
@@ -31,11 +28,11 @@ func (d *driver) cpuLeft() time.Duration {
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
-func (d *driver) overBudget(f *failure) *failure {
+func (d *driver) overBudget(f *codemode.Error) *codemode.Error {
 	if d.cpuLeft() > 0 || f != nil && f.Code != codemode.CodeTimeout {
 		return f
 	}
-	return failf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.settings.CPUBudget)
+	return codemode.Errorf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.settings.CPUBudget)
 }
 
 // limit sets the context of one Exec or Wait, how long the guest may compute in one turn,

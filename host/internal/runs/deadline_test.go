@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // stillClock is a clock that goes on when it is told to.
@@ -22,9 +23,9 @@ func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: DefaultTimes}}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
+	d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: timing.Defaults}}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
 	d.limit(context.Background(), time.Second, time.Hour)
-	calls := callTable{times: &DefaultTimes}
+	calls := callTable{times: &timing.Defaults}
 	p := d.patience(calls.status().tellBy)
 	defer p.stop()
 	over := func(after time.Duration, want bool) {
@@ -36,13 +37,13 @@ func TestPatience(t *testing.T) {
 	}
 	over(20*time.Minute, false)
 	calls.approvalStarts(clock.now)
-	over(DefaultTimes.QuestionGrace-time.Second, false)
+	over(timing.Defaults.QuestionGrace-time.Second, false)
 	calls.approvalStarts(clock.now) // a second question does not put off the first
 	over(time.Second, true)
 	calls.told()
 	over(time.Minute, false) // the caller knows of both
 	calls.approvalStarts(clock.now)
-	over(DefaultTimes.QuestionGrace, true)
+	over(timing.Defaults.QuestionGrace, true)
 	for range 3 {
 		calls.approvalEnds(clock.now)
 	}
@@ -56,11 +57,11 @@ func TestTheDeadlineOfAContext(t *testing.T) {
 	clock := &stillClock{now: time.Now()}
 	for _, c := range []struct{ left, least, most time.Duration }{
 		{time.Hour, 30 * time.Minute, 30 * time.Minute},
-		{10 * time.Minute, 9*time.Minute + 50*time.Second, 10*time.Minute - DefaultTimes.AnswerMargin},
+		{10 * time.Minute, 9*time.Minute + 50*time.Second, 10*time.Minute - timing.Defaults.AnswerMargin},
 		{time.Second, 0, 900 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), c.left)
-		d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: DefaultTimes}}}, started: time.Now()}
+		d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: timing.Defaults}}}, started: time.Now()}
 		d.limit(ctx, time.Second, 30*time.Minute)
 		cancel()
 		if got := d.deadline.Sub(clock.now); got < c.least-time.Second || got > c.most {

@@ -9,6 +9,9 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/output"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/awake"
@@ -38,8 +41,8 @@ type driver struct {
 	delivery      *Delivery       // of the result; nil: the caller has it as soon as it is there
 	unattended    bool            // there is no caller: see advance.go
 	keptUntil     time.Time       // the run's expiry before this driver, at which an unattended one leaves it
-	couldNot      *failure        // why an unattended driver has left the run as it was
-	output        outputBudget
+	couldNot      *codemode.Error // why an unattended driver has left the run as it was
+	output        output.Budget
 	chargedOutput int64 // bytes
 
 	// These fields are of the guest.
@@ -51,7 +54,7 @@ type driver struct {
 	imageSize int             // of the newest image
 	layers    []wire.Layer    // of the worker that ran it last
 	engineID  string          // of that worker; "": no worker ran it
-	carried   *outputBudget   // what was emitted and is left to the next result
+	carried   *output.Budget  // what was emitted and is left to the next result
 
 	driverLock
 }
@@ -62,11 +65,11 @@ func (r *run) begin(start time.Time) *driver {
 	last := r.driver
 	d := &driver{
 		run: r, started: start,
-		output: outputBudget{limit: r.settings.MaxOutput}, chargedOutput: last.chargedOutput,
+		output: output.Budget{Limit: r.settings.MaxOutput}, chargedOutput: last.chargedOutput,
 		held: last.held, timerDue: last.timerDue, imageSize: last.imageSize, layers: last.layers, engineID: last.engineID,
 	}
 	if last.carried != nil {
-		d.output.resume(last.carried)
+		d.output.Resume(last.carried)
 	}
 	r.driver = d
 	d.acquire()
@@ -113,7 +116,7 @@ func (d *driver) release() {
 // evict takes the guest out of its worker. A guest that is too large stays.
 func (d *driver) evict() error {
 	_, err := d.snapshot()
-	if tooLarge(err) {
+	if fault.TooLarge(err) {
 		return nil
 	}
 	if err != nil {
@@ -230,7 +233,7 @@ func (d *driver) turn() (*wire.Report, error) {
 	if len(started) > 0 {
 		d.run.launch(started, d.run.record.journal(d.run.background()))
 	}
-	d.run.replay.start(nil, settlements)
+	d.run.replay.Start(nil, settlements)
 	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
 	return d.logged(rep, err)
 }
@@ -238,7 +241,7 @@ func (d *driver) turn() (*wire.Report, error) {
 // startProgram starts a program in the worker and runs its first turn.
 func (d *driver) startProgram(p program) (*wire.Report, error) {
 	cell := d.run.cell(p.Code, p.Language)
-	d.run.replay.start(&cell, nil)
+	d.run.replay.Start(&cell, nil)
 	rep, err := d.worker.Start(d.ctx, cell, runFiles{d.run}.file, d.turnDeadline())
 	return d.logged(rep, err)
 }
@@ -246,7 +249,7 @@ func (d *driver) startProgram(p program) (*wire.Report, error) {
 // logged enters the report of a turn into the run's log.
 func (d *driver) logged(rep *wire.Report, err error) (*wire.Report, error) {
 	if err == nil {
-		d.run.replay.end(rep)
+		d.run.replay.End(rep)
 	}
 	return rep, err
 }
@@ -265,25 +268,25 @@ func (d *driver) dropImage() {
 
 // failureFrom says why a step of the guest failed: because the run was ended, because
 // there was no worker, or as the worker says.
-func (d *driver) failureFrom(err error) *failure {
-	var own *failure
+func (d *driver) failureFrom(err error) *codemode.Error {
+	var own *codemode.Error
 	switch {
 	case d.run.ctx.Err() != nil:
 		return d.run.aborted()
 	case d.ctx.Err() != nil:
-		f := failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
+		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
 		f.Err = context.Cause(d.ctx) // for tools, whose calls end with it
 		return f
 	case errors.As(err, &own):
 		return own
 	case errors.Is(err, errStuck):
-		return failf(codemode.CodeTimeout, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "%v", err)
-	case errors.Is(err, errClosing):
-		return closing()
+		return codemode.Errorf(codemode.CodeTimeout, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "%v", err)
+	case errors.Is(err, fault.ErrClosing):
+		return fault.Closing()
 	case errors.Is(err, errBusy):
-		return failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
+		return codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
 	default:
-		return FailureFromWorker(err)
+		return fault.FromWorker(err)
 	}
 }
 
@@ -312,7 +315,7 @@ func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
 // step takes over what one turn of the guest came to. The result is nil if the run goes on.
 func (d *driver) step(rep *wire.Report, err error) *codemode.Result {
 	switch {
-	case errors.Is(err, errBusy), errors.Is(err, errClosing), errors.Is(err, errUnrestored):
+	case errors.Is(err, errBusy), errors.Is(err, fault.ErrClosing), errors.Is(err, errUnrestored):
 		return d.suspend()
 	case err != nil:
 		return d.failed(d.failureFrom(err))
@@ -340,10 +343,10 @@ func (d *driver) ready() *codemode.Result {
 		case why == wokeDeadline, why == wokeClient:
 			return d.suspend()
 		case why == wokeNothing:
-			return d.failed(failf(codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, "code mode promise is pending without host work"))
+			return d.failed(codemode.Errorf(codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, "code mode promise is pending without host work"))
 		}
 		// The host shuts down. A guest too large to be parked goes on.
-		if _, err := d.snapshot(); !tooLarge(err) {
+		if _, err := d.snapshot(); !fault.TooLarge(err) {
 			return d.suspend()
 		}
 		d.large = true
@@ -363,7 +366,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	}
 	switch rep.Status {
 	case wire.StatusFailed:
-		return d.failed(d.overBudget(failureFromGuest(rep.Err)))
+		return d.failed(d.overBudget(fault.FromGuest(rep.Err)))
 	case wire.StatusDone:
 		return d.completed(rep.Value)
 	}
@@ -391,9 +394,9 @@ func (d *driver) checkpoint(fresh []*entry) error {
 	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()
 		rec.Expires = d.expiresAfter(d.deadline)
-		d.output.store(rec)
-		if len(rec.Replay) > max(maxCheckpointLog, len(rec.Image)) {
-			rec.Replay, rec.NoReplay = nil, lostNotWritten
+		d.output.Store(rec)
+		if len(rec.Replay) > max(replay.MaxCheckpointLog, len(rec.Image)) {
+			rec.Replay, rec.NoReplay = nil, replay.LostNotWritten
 		}
 	})
 	d.launch(started, lost)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -85,11 +86,11 @@ func (i *inverse) effect(tool *catalog.Tool) runstore.Effect {
 }
 
 // effectOfFailure is what a call has changed whose tool has failed.
-func effectOfFailure(e *callError) runstore.Effect {
+func effectOfFailure(e *fault.Rejection) runstore.Effect {
 	switch {
-	case e.unknown:
+	case e.Unknown:
 		return runstore.Effect{State: runstore.EffectUnknown, Reason: e.Message}
-	case e.EffectStatus == effectDone:
+	case e.EffectStatus == fault.EffectDone:
 		return runstore.Effect{State: runstore.EffectFinal, Reason: "it took effect and failed: " + e.Message}
 	}
 	return runstore.Effect{State: runstore.EffectNone}

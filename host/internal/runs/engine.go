@@ -16,6 +16,8 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -92,14 +94,14 @@ type Config struct {
 	Programs        ProgramConfig
 	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
 	DrainTimeout    time.Duration
-	Advance         int   // runs that go on without a caller at once; 0: no run does
-	Times           Times // the zero value: DefaultTimes
+	Advance         int          // runs that go on without a caller at once; 0: no run does
+	Times           timing.Times // the zero value: timing.Defaults
 }
 
 // ViewSource says what runs reach.
 type ViewSource interface {
 	// AccessFor checks what a caller gave to Exec and resolves the first view.
-	AccessFor(s codemode.Session, in Input) (*view.Access, *failure)
+	AccessFor(s codemode.Session, in Input) (*view.Access, *codemode.Error)
 	// RestoreAccess is AccessFor for a run of a record.
 	RestoreAccess(s codemode.Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
 	// ResolveView resolves the view of this moment.
@@ -195,12 +197,12 @@ func (e *Engine) runByID(id string) *run {
 func (e *Engine) recordFor(ctx context.Context, s codemode.Session, id string) (*runstore.Record, error) {
 	rec, err := e.Store.Get(ctx, id)
 	if rec != nil {
-		if f := mayResume(rec.Session, s); f != nil {
+		if f := fault.MayResume(rec.Session, s); f != nil {
 			return nil, f
 		}
 	}
 	if err != nil {
-		return nil, withRecord(failureFromStore(err), rec)
+		return nil, withRecord(fault.FromStore(err), rec)
 	}
 	if rec.Moving != "" {
 		return nil, withRecord(beingMoved(), rec)
@@ -209,8 +211,8 @@ func (e *Engine) recordFor(ctx context.Context, s codemode.Session, id string) (
 }
 
 // beingMoved refuses a run that no host may go on with for now.
-func beingMoved() *failure {
-	return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
+func beingMoved() *codemode.Error {
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
 		"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move.")
 }
 
@@ -229,11 +231,11 @@ func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*run) {
 }
 
 // enter lets an Exec or Wait in, which leaves callers when it returns.
-func (e *Engine) enter() *failure {
+func (e *Engine) enter() *codemode.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closing {
-		return closing()
+		return fault.Closing()
 	}
 	e.driving.enter()
 	return nil
@@ -252,11 +254,11 @@ func (e *Engine) volatile() bool {
 }
 
 // add makes r known to Wait and Close.
-func (e *Engine) add(r *run) *failure {
+func (e *Engine) add(r *run) *codemode.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return closing()
+		return fault.Closing()
 	}
 	e.runs[r.id] = r
 	return nil

@@ -19,7 +19,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	settings := e.SettingsOf(s)
 	code, language, f := in.source(settings)
 	if f == nil && settings.Disabled {
-		f = failf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
+		f = codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
 	var to *view.Access
 	if f == nil {
@@ -32,14 +32,14 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		f = e.enter()
 	}
 	if f != nil {
-		return Refused(f)
+		return f.Result()
 	}
 	defer e.driving.leave()
 	id := in.RunID
 	if id == "" {
 		var err error
 		if id, err = newRunID(); err != nil {
-			return Refused(failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err))
+			return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err).Result()
 		}
 	}
 	r := e.makeRun(id, s, language, to)
@@ -49,7 +49,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	}
 	r.begin(a.Start)
 	if f := e.add(r); f != nil {
-		return Refused(f)
+		return f.Result()
 	}
 	return r.start(a.Drive(ctx, r.observed), in, program{Code: code, Language: language, Title: in.Title})
 }

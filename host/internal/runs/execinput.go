@@ -26,25 +26,25 @@ type Input struct {
 }
 
 // Program returns the program, which may stand in either of two fields.
-func (in Input) Program() (code string, _ *failure) {
+func (in Input) Program() (code string, _ *codemode.Error) {
 	code = in.Code
 	if strings.TrimSpace(in.Command) != "" {
 		if strings.TrimSpace(code) != "" && code != in.Command {
-			return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code and command differ. Give the program in code alone.")
+			return "", codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code and command differ. Give the program in code alone.")
 		}
 		code = in.Command
 	}
 	if strings.TrimSpace(code) == "" {
-		return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is missing or empty. %s", codemode.ExecUsage)
+		return "", codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is missing or empty. %s", codemode.ExecUsage)
 	}
 	if !utf8.ValidString(code) {
-		return "", failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
+		return "", codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "code is not UTF-8 text. Give the program as UTF-8.")
 	}
 	return code, nil
 }
 
 // source returns the program and its language, or what is wrong with them.
-func (in Input) source(s codemode.Settings) (code, language string, _ *failure) {
+func (in Input) source(s codemode.Settings) (code, language string, _ *codemode.Error) {
 	code, f := in.Program()
 	if f != nil {
 		return "", "", f
@@ -54,7 +54,7 @@ func (in Input) source(s codemode.Settings) (code, language string, _ *failure) 
 		language = codemode.LanguageJavaScript
 	}
 	if language != codemode.LanguageJavaScript && language != codemode.LanguageTypeScript {
-		return "", "", failf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
+		return "", "", codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
 			"language %q is not supported: use %q or %q.", text.Cut(language, 64), codemode.LanguageJavaScript, codemode.LanguageTypeScript)
 	}
 	for _, l := range s.Languages {
@@ -62,7 +62,7 @@ func (in Input) source(s codemode.Settings) (code, language string, _ *failure) 
 			return code, language, nil
 		}
 	}
-	return "", "", failf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
+	return "", "", codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput,
 		"code mode %s input is disabled: use %s.", language, strings.Join(s.Languages, " or "))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -89,21 +90,21 @@ func (r *run) leaveGivenUp() {
 }
 
 // notEnded is why the run has not ended though this process is done with it; nil: it has.
-func (r *run) notEnded() *failure {
+func (r *run) notEnded() *codemode.Error {
 	if r.now() == stateLeft { // another host may go on with it
-		return failureFromStore(runstore.ErrClaimed)
+		return fault.FromStore(runstore.ErrClaimed)
 	}
 	if cause := r.record.gaveUp(); cause != nil {
-		return failureFromStore(cause)
+		return fault.FromStore(cause)
 	}
 	return nil
 }
 
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
 func (r *run) givenUpResult() *codemode.Result {
-	f := failureFromStore(r.record.gaveUp())
+	f := fault.FromStore(r.record.gaveUp())
 	if f.Reason == codemode.ReasonStoreFailed {
-		f = and(f, keptAsItWas)
+		f = fault.Add(f, fault.KeptAsItWas)
 	}
 	return withRun(f, r).Result()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // keptBuilds is the directory of guest builds of a host: each build that a stored run needs
@@ -17,7 +18,7 @@ import (
 // with what is there. The zero value has no directory.
 type keptBuilds struct {
 	dir   *guestbuilds.Dir // nil: no directory
-	times Times
+	times timing.Times
 
 	mu     sync.Mutex // not held while the directory is written to
 	builds map[guestbuilds.ID]*keptBuild

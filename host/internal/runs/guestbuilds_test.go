@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // buildText is the build that tests keep.
@@ -22,7 +23,7 @@ var buildID guestbuilds.ID = sha256.Sum256([]byte(buildText))
 // newKeptBuilds returns a directory of builds, and how often a build was written there.
 func newKeptBuilds(t *testing.T, write func() error) (k *keptBuilds, written *int, keep func(context.Context) error) {
 	t.Helper()
-	k, written = &keptBuilds{times: DefaultTimes}, new(int)
+	k, written = &keptBuilds{times: timing.Defaults}, new(int)
 	if err := k.open(filepath.Join(t.TempDir(), "builds")); err != nil {
 		t.Fatal(err)
 	}

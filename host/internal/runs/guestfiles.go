@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/declare"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/awake"
 	"github.com/quoinhq/quoin/internal/text"
@@ -138,19 +139,17 @@ func scopeError(reg *namespaces.Registration, err error) []byte {
 }
 
 // unavailable says that a scope could not be made, and why.
-func unavailable(reg *namespaces.Registration, err error) *callError {
-	e := *failureFromNamespace(namespaces.In(reg.ID, err))
+func unavailable(reg *namespaces.Registration, err error) *fault.Rejection {
+	e := *fault.RejectionFromNamespace(namespaces.In(reg.ID, err))
 	e.Message = codemode.BoundMessage("Namespace " + reg.GlobalName + " of plugin " + reg.PluginID + " is unavailable: " + e.Message)
 	switch e.Code {
 	case "":
 		e.Code = codeScopeError
 	case protocol.CodeRestarting:
-		e.EffectStatus, e.Retryable = effectNone, true // the next touch asks again
+		e.EffectStatus, e.Retryable = fault.EffectNone, true // the next touch asks again
 	}
 	return &e
 }
-
-func validJSON(b []byte) bool { return len(b) > 0 && json.Valid(b) }
 
 const prefixScopeAPI, suffixDeclaration = "namespaces/", ".d.ts"
 
@@ -260,4 +259,12 @@ func (d *scopeDeclaration) finder(pluginID string) func(name string) *catalog.To
 		d.tools = append(d.tools, tool)
 		return tool
 	}
+}
+
+// file serves a virtual file of the run and notes that the guest has read it. The driver
+// calls it during a turn.
+func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
+	data, found = r.serve(ctx, path)
+	r.replay.File(path, data, found)
+	return data, found
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -164,19 +165,19 @@ func (t *callTable) chargeRevived(image int) {
 
 // mayBeSuspended takes a place for a suspended run with an image of that many bytes; if it
 // must, whatever the limits are.
-func (t *callTable) mayBeSuspended(image int, must bool) *failure {
+func (t *callTable) mayBeSuspended(image int, must bool) *codemode.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if must {
 		t.account.forcePlace()
 	}
 	if d := t.account.takePlace(); d != nil {
-		f := failf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
+		f := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
 		f.Err = d
 		return f
 	}
 	if d := t.account.store(int64(image), must); d != nil {
-		f := failf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
+		f := codemode.Errorf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
 		f.Err = d
 		return f
 	}
@@ -184,28 +185,28 @@ func (t *callTable) mayBeSuspended(image int, must bool) *failure {
 }
 
 // usedUp is the failure of a run that may not compute now.
-func (e *Engine) usedUp(s codemode.Session) *failure {
+func (e *Engine) usedUp(s codemode.Session) *codemode.Error {
 	d := e.meters.cpu.Denied(quota.OwnerOf(s), time.Now())
 	if d == nil {
 		return nil
 	}
 	e.ReportDenied(s, d)
-	return failf(codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot compute now: %v. Try again later.", d)
+	return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot compute now: %v. Try again later.", d)
 }
 
 // answerTooMuch rejects a call whose answer does not fit into the memory of the host.
-func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *callError {
-	e := rejectf(codeQuota, "The answer does not fit into the memory of the host: %v.", d)
+func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *fault.Rejection {
+	e := fault.Reject(fault.CodeQuota, "The answer does not fit into the memory of the host: %v.", d)
 	if tool != nil && c.Dispatched {
-		return answered(tool, e, "Ask it for less.")
+		return fault.Answered(tool, e, "Ask it for less.")
 	}
-	e.EffectStatus = effectNone
+	e.EffectStatus = fault.EffectNone
 	return e
 }
 
 // heldTooMuch is the failure of a run whose session, agent or host holds too much.
-func heldTooMuch(d *quota.Denied) *failure {
-	return failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
+func heldTooMuch(d *quota.Denied) *codemode.Error {
+	return codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
 }
 
 // lap adds the time since start to the counters and returns the counters. The caller

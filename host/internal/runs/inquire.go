@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -38,9 +39,9 @@ func (c *call) hadNoEffect(first bool) {
 
 // inquire puts the questions with which a tool has returned to a person, and sends the
 // call back to the stage that waits for the answers.
-func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *callError {
+func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault.Rejection {
 	if ctx.Err() != nil {
-		return c.notMade(notDispatched())
+		return c.notMade(fault.NotDispatched())
 	}
 	round := 0
 	c.run.calls.locked(func() {
@@ -48,14 +49,14 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *callE
 		round = c.Rounds
 	})
 	if round > maxRounds {
-		return c.notMade(rejectf(codeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
+		return c.notMade(fault.Reject(fault.CodeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)
 	if err == nil && len(need.State) > 0 && (len(need.State) > maxResumeBytes || !json.Valid(need.State)) {
 		err = fmt.Errorf("its state is not JSON of at most %d bytes", maxResumeBytes)
 	}
 	if err != nil {
-		return c.notMade(rejectf(codeInvalidQuestion, "%s", codemode.BoundMessage(fmt.Sprintf("The tool %q asks what no person can be asked: %v.", c.subject.ToolName, err))))
+		return c.notMade(fault.Reject(fault.CodeInvalidQuestion, "%s", codemode.BoundMessage(fmt.Sprintf("The tool %q asks what no person can be asked: %v.", c.subject.ToolName, err))))
 	}
 	if err := c.put(a, need.State); err != nil {
 		return c.notAsked(err)
@@ -77,19 +78,19 @@ func (c *call) newInquiry(questions []codemode.Question) (*policy.Approval, erro
 }
 
 // takeAnswers has the call go on with what a person has answered.
-func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *callError {
+func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *fault.Rejection {
 	name := c.subject.ToolName
 	switch {
 	case a.State == policy.StateExpired:
-		return c.notMade(rejectf(codeInputExpired, "The call of %q was given up: %s asked a person, and had no answer in time.", name, cmp.Or(a.Owner, name)))
+		return c.notMade(fault.Reject(fault.CodeInputExpired, "The call of %q was given up: %s asked a person, and had no answer in time.", name, cmp.Or(a.Owner, name)))
 	case a.State == policy.StateCancelled:
-		return c.notMade(rejectf(codeInputCancelled, "The call of %q was given up: the question that it waited for was cancelled.", name))
+		return c.notMade(fault.Reject(fault.CodeInputCancelled, "The call of %q was given up: the question that it waited for was cancelled.", name))
 	case a.State != policy.StateAnswered, !c.isSubjectOf(a), a.CheckAnswers(a.Answers) != nil:
-		return c.notMade(rejectf(codeDenied, "The call of %q was denied: what was answered is not what it asked.", name))
+		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: what was answered is not what it asked.", name))
 	}
 	for _, q := range a.Questions {
 		if q.Kind == codemode.QuestionAuthorization && a.Answers[q.ID].Action != codemode.AnswerAccept {
-			return c.notMade(rejectf(codeNotAuthorized, "The call of %q was not made: the sign-in to %s was declined.", name, cmp.Or(q.From, name)))
+			return c.notMade(fault.Reject(fault.CodeNotAuthorized, "The call of %q was not made: the sign-in to %s was declined.", name, cmp.Or(q.From, name)))
 		}
 	}
 	c.resumption = &codemode.Resumption{State: c.Resume, Answers: a.Answers}

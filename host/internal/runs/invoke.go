@@ -9,21 +9,22 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // invoke has the tool of a call do its work, which may take effect from here on.
-func invoke(ctx context.Context, c *call) *callError {
+func invoke(ctx context.Context, c *call) *fault.Rejection {
 	if ctx.Err() != nil { // hooks and people take their time
-		return c.notMade(notDispatched())
+		return c.notMade(fault.NotDispatched())
 	}
 	r := c.run
 	owner := quota.OwnerOf(r.session)
 	if d := r.engine.meters.calls.Take(owner, 1); d != nil {
 		r.engine.ReportDenied(r.session, d)
-		return c.notMade(rejectf(codeQuota, "The call of %q was not made: %v. Await some calls before you make more.", c.subject.ToolName, d))
+		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v. Await some calls before you make more.", c.subject.ToolName, d))
 	}
 	defer r.engine.meters.calls.Give(owner, 1)
 	c.invoked = true
@@ -87,15 +88,15 @@ func (c *call) invokeTool(ctx context.Context, inv catalog.Invocation) (json.Raw
 }
 
 // lost rejects a call of a tool whose callback is gone.
-func lost(tool *catalog.Tool) *callError {
-	e := rejectf(codeCatalogChanged, "Tool %s was answered by a callback of the process that started this run, which is gone.", tool.ID())
+func lost(tool *catalog.Tool) *fault.Rejection {
+	e := fault.Reject(fault.CodeCatalogChanged, "Tool %s was answered by a callback of the process that started this run, which is gone.", tool.ID())
 	e.ToolID = tool.ID()
 	return e
 }
 
 // failureFromTool translates the failure of a tool that was called.
-func failureFromTool(ctx context.Context, tool *catalog.Tool, err error) *callError {
-	var own *callError
+func failureFromTool(ctx context.Context, tool *catalog.Tool, err error) *fault.Rejection {
+	var own *fault.Rejection
 	if errors.As(err, &own) {
 		return own
 	}
@@ -103,70 +104,34 @@ func failureFromTool(ctx context.Context, tool *catalog.Tool, err error) *callEr
 	if errors.As(err, &upstream) {
 		return failureFromMCP(tool, upstream)
 	}
-	out := rejectf(codeNestedTool, "%s", err)
+	out := fault.Reject(fault.CodeNestedTool, "%s", err)
 	out.ToolID = tool.ID()
 	var pe *protocol.Error
 	switch {
 	case errors.As(err, &pe):
-		out.ofPlugin(tool, pe)
+		out.OfPlugin(tool, pe)
 	case ctx.Err() != nil:
-		out.Code, out.unknown = codeAborted, !tool.ReadOnly
+		out.Code, out.Unknown = fault.CodeAborted, !tool.ReadOnly
 	}
-	if out.unknown {
-		out.EffectStatus = effectUnknown
+	if out.Unknown {
+		out.EffectStatus = fault.EffectUnknown
 	}
 	out.Message = codemode.BoundMessage(out.Message)
 	return out
 }
 
 // failureFromMCP translates why a call has no answer from its server.
-func failureFromMCP(tool *catalog.Tool, e *mcp.Error) *callError {
-	out := rejectf(string(e.Code), "%s", codemode.BoundMessage(e.Message))
+func failureFromMCP(tool *catalog.Tool, e *mcp.Error) *fault.Rejection {
+	out := fault.Reject(string(e.Code), "%s", codemode.BoundMessage(e.Message))
 	out.ToolID = tool.ID()
-	if len(e.Details) <= maxDetails {
+	if len(e.Details) <= fault.MaxDetails {
 		out.Details = e.Details
 	}
-	if out.unknown = e.Unknown; out.unknown {
-		out.EffectStatus = effectUnknown
+	if out.Unknown = e.Unknown; out.Unknown {
+		out.EffectStatus = fault.EffectUnknown
 	}
 	if e.Retryable {
-		out.EffectStatus, out.Retryable = effectNone, true
+		out.EffectStatus, out.Retryable = fault.EffectNone, true
 	}
 	return out
-}
-
-// maxDetails bounds the details of an error in the guest, in bytes. More are left
-// out.
-const maxDetails = 16 << 10
-
-// ofPlugin takes over what an error of a plugin says. Where the plugin does not say
-// what the call has changed, the kind of the error does: a tool that ran and failed
-// has said what there is to say, and whatever else went wrong may have gone wrong
-// halfway.
-func (e *callError) ofPlugin(tool *catalog.Tool, pe *protocol.Error) {
-	e.Message, e.Code, e.Retryable = pe.Message, pe.Code, pe.Retryable
-	if len(pe.Details) <= maxDetails {
-		e.Details = pe.Details
-	}
-	switch pe.Effect {
-	case protocol.EffectNone, protocol.EffectDone:
-		e.EffectStatus = pe.Effect.String()
-		return
-	case protocol.EffectUnknown:
-		e.unknown = true
-		return
-	}
-	switch pe.Code {
-	case protocol.CodeDraining, protocol.CodeRestarting: // the call has not started
-		e.EffectStatus, e.Retryable = effectNone, true
-		return
-	case protocol.CodeDisabled:
-		e.EffectStatus = effectNone
-		return
-	}
-	switch pe.Kind {
-	case protocol.KindTool, protocol.KindInput:
-	default:
-		e.unknown = !tool.ReadOnly
-	}
 }

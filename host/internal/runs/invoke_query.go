@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/internal/jsontext"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // invokeQuery answers one query from the catalog, unless the budget is used up.
-func invokeQuery(ctx context.Context, c *call) *callError {
+func invokeQuery(ctx context.Context, c *call) *fault.Rejection {
 	switch {
 	case ctx.Err() != nil:
-		return rejectf(codeAborted, "The run was aborted before the catalog was asked.")
+		return fault.Reject(fault.CodeAborted, "The run was aborted before the catalog was asked.")
 	case !time.Now().Before(c.budget.until):
-		return rejectf(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.engine.Times.QueryTime)
+		return fault.Reject(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.engine.Times.QueryTime)
 	case c.budget.room <= 0:
-		return rejectf(codeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
+		return fault.Reject(fault.CodeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}
 	value, rejection := c.run.answer(c)
 	c.value = value
@@ -26,14 +27,14 @@ func invokeQuery(ctx context.Context, c *call) *callError {
 }
 
 // answer serves the calls that the catalog alone can answer.
-func (r *run) answer(c *call) (json.RawMessage, *callError) {
+func (r *run) answer(c *call) (json.RawMessage, *fault.Rejection) {
 	cat := r.view().Catalog
 	var v any
 	switch wire.Method(c.Method) {
 	case wire.MethodSearch:
 		limit, err := cat.Limit(c.Args)
 		if err != nil {
-			return nil, failureFromCatalog(err)
+			return nil, fault.RejectionFromCatalog(err)
 		}
 		v = r.search(c.Target, limit)
 	default:
@@ -47,14 +48,14 @@ func (r *run) answer(c *call) (json.RawMessage, *callError) {
 		}
 		d, err := cat.Describe(tool.ID())
 		if err != nil {
-			return nil, failureFromCatalog(err)
+			return nil, fault.RejectionFromCatalog(err)
 		}
 		r.used.note(tool)
 		v = d
 	}
 	b, err := jsontext.Marshal(v)
 	if err != nil {
-		return nil, rejectf(codeNestedTool, "catalog: %v", err)
+		return nil, fault.Reject(fault.CodeNestedTool, "catalog: %v", err)
 	}
 	return b, nil
 }

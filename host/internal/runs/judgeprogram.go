@@ -34,7 +34,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 
 // judge shows the program to the hooks and returns it as it is to be run. If they
 // ask for a person, driver.held is the program and the run waits for call 0.
-func (r *run) judge(ctx context.Context, p program) (program, *failure) {
+func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
 	chain := r.engine.Hooks()
 	if chain.Len() == 0 {
 		return p, nil
@@ -42,7 +42,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 	p.Command = p.Code
 	params, err := jsontext.Marshal(p)
 	if err != nil {
-		return p, failf(codemode.CodeInternal, "", codemode.PhaseHost, "the program cannot be shown to hooks: %v", err)
+		return p, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the program cannot be shown to hooks: %v", err)
 	}
 	pc := r.programCall(params, policy.InputKind(p.Language))
 	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
@@ -52,7 +52,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 		return p, r.programBlocked(ctx, b)
 	}
 	if err := json.Unmarshal(ruling.Params, &p); err != nil {
-		return p, failf(codemode.CodeInternal, "", codemode.PhaseHost, "the program that hooks have rewritten cannot be read: %v", err)
+		return p, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the program that hooks have rewritten cannot be read: %v", err)
 	}
 	pc.Params, pc.InputKind = ruling.Params, policy.InputKind(p.Language)
 	if len(ruling.Asks) == 0 {
@@ -62,7 +62,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *failure) {
 }
 
 // hold makes the run wait for a person before the program starts.
-func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *failure {
+func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
 	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.calls.locked(func() { r.calls.pending[0] = c.entry })
 	err := c.ask(ctx, asks)
@@ -77,7 +77,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	})
 	switch {
 	case err != nil:
-		return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
+		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
 	case c.question == nil:
 		return nil
 	}
@@ -101,7 +101,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 		if err := json.Unmarshal(c.Answer, &denied); err != nil {
 			return nil, err
 		}
-		return nil, failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
+		return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
 	}
 	return d.startProgram(*p)
 }
@@ -117,17 +117,17 @@ func (r *run) reviveHeld(c *entry) error {
 }
 
 // programBlocked is the failure of a program that a hook has blocked.
-func (r *run) programBlocked(ctx context.Context, b *policy.Block) *failure {
+func (r *run) programBlocked(ctx context.Context, b *policy.Block) *codemode.Error {
 	switch {
 	case b.Err != nil && ctx.Err() != nil:
-		return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
+		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
 	case b.Err != nil:
 		r.engine.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
-		return failf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
+		return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
 	case b.Reason == "":
-		return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
+		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
 	}
-	return failf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
+	return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
 }
 
 // rewritten reads a program that a hook has rewritten. Code and command are one

@@ -20,7 +20,7 @@ import (
 // fixedViews has every session reach the same.
 type fixedViews struct {
 	view    *view.View
-	refuses *failure // of new programs
+	refuses *codemode.Error // of new programs
 }
 
 func (v fixedViews) access() *view.Access {
@@ -29,7 +29,7 @@ func (v fixedViews) access() *view.Access {
 	return to
 }
 
-func (v fixedViews) AccessFor(codemode.Session, Input) (*view.Access, *failure) {
+func (v fixedViews) AccessFor(codemode.Session, Input) (*view.Access, *codemode.Error) {
 	return v.access(), v.refuses
 }
 

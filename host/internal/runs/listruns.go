@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -59,7 +60,7 @@ func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error
 	}
 	rec, err := e.Store.Get(ctx, runID)
 	if err != nil {
-		return codemode.RunInfo{}, failureFromStore(err)
+		return codemode.RunInfo{}, fault.FromStore(err)
 	}
 	return e.storedInfo(rec), nil
 }

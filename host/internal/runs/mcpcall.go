@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
@@ -40,21 +41,21 @@ func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
 
 // mcpInput makes the input of an MCP tool of the arguments of a call: at most
 // one object, with the schema's defaults filled in and every required name there.
-func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callError) {
+func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *fault.Rejection) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(args, &list); err != nil || len(list) > 1 {
-		return nil, rejectf(string(catalog.InvalidInput), oneObject)
+		return nil, fault.Reject(string(catalog.InvalidInput), oneObject)
 	}
 	object := json.RawMessage("{}")
 	if len(list) == 1 {
 		object = bytes.TrimSpace(list[0])
 	}
 	if len(object) == 0 || object[0] != '{' {
-		return nil, rejectf(string(catalog.InvalidInput), oneObject)
+		return nil, fault.Reject(string(catalog.InvalidInput), oneObject)
 	}
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(object, &given); err != nil {
-		return nil, rejectf(string(catalog.InvalidInput), oneObject)
+		return nil, fault.Reject(string(catalog.InvalidInput), oneObject)
 	}
 	schema := jsonschema.Parse(tool.Parameters).Root() // of one that cannot be read, validation tells
 	object = withDefaults(object, given, schema.Get("properties").Fields())
@@ -65,7 +66,7 @@ func mcpInput(tool *catalog.Tool, args json.RawMessage) (json.RawMessage, *callE
 		}
 	}
 	if len(missing) > 0 {
-		return nil, rejectf(string(catalog.InvalidInput), "%s", codemode.BoundMessage("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")+". Expected "+catalog.Shape(tool.Parameters)+"."))
+		return nil, fault.Reject(string(catalog.InvalidInput), "%s", codemode.BoundMessage("Missing required MCP namespace argument(s): "+strings.Join(missing, ", ")+". Expected "+catalog.Shape(tool.Parameters)+"."))
 	}
 	return object, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -26,7 +27,7 @@ const (
 
 // checkComplete refuses the run of a record if this host lacks what the run was suspended
 // with. The run reaches v here. Nothing has become of it by then.
-func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *failure {
+func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Error {
 	missing := e.missingOwners(v, rec.Owners)
 	for id := range rec.Scopes {
 		if _, known := v.Namespace(id); !known {
@@ -79,10 +80,10 @@ func (e *Engine) missingOwners(v *view.View, owners []string) (missing []string)
 const maxMissing = 8
 
 // toolsMissing refuses a run that another host can go on with.
-func toolsMissing(missing []string, rec *runstore.Record) *failure {
+func toolsMissing(missing []string, rec *runstore.Record) *codemode.Error {
 	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
 		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."
-	return withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, format, listed(missing), rec.Expires.UTC().Format(timeOfRuns)), rec)
+	return withRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, format, listed(missing), rec.Expires.UTC().Format(fault.TimeLayout)), rec)
 }
 
 // listed is a list in words, cut where it gets long.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // New makes an engine. Configure and Start follow, in this order.
@@ -18,7 +20,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 		clock:        realClock{},
 		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
 	}
-	e.replayRoom.Store(maxReplayLogs)
+	e.replayRoom.Store(replay.MaxLogs)
 	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))
 	e.callWorkers = newCallWorkers(e.life.Done(), callJob.perform)
 	return e
@@ -26,7 +28,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 
 // Configure says what the engine is made of. It comes before Start.
 func (e *Engine) Configure(c Config) {
-	c.Times = cmp.Or(c.Times, DefaultTimes)
+	c.Times = cmp.Or(c.Times, timing.Defaults)
 	e.Config = c
 	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.guard, log: c.Logger}
 	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)

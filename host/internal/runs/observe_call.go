@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -62,13 +63,13 @@ func (o callObservation) after(stage string, c *call) {
 	}
 }
 
-func rejectionOf(err *callError) *observe.Rejection {
+func rejectionOf(err *fault.Rejection) *observe.Rejection {
 	if err == nil {
 		return nil
 	}
 	return &observe.Rejection{
 		Code: err.Code, EffectStatus: err.EffectStatus, Message: err.Message,
-		Unknown: err.unknown, TooLarge: err.Code == codeReplyTooLarge,
+		Unknown: err.Unknown, TooLarge: err.Code == fault.CodeReplyTooLarge,
 	}
 }
 
@@ -115,7 +116,7 @@ func (r runObserver) observeDecision(c *entry, a *policy.Approval) {
 // leaves reports whether a call has not ended but its host does: it waits for a
 // person or for the run's client, and another host goes on with that.
 func (r *run) leaves(c *call) bool {
-	if c.rejection == nil || c.rejection.Code != codeAborted || r.record.volatile {
+	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.record.volatile {
 		return false
 	}
 	if s := r.now(); s != stateLeaving && s != stateLeft {
@@ -136,7 +137,7 @@ func (r runObserver) approvalOf(c *entry, id string) observe.Approval {
 func (r runObserver) observeInterrupted(calls []*entry) {
 	for _, c := range calls {
 		tool, _ := r.view().Catalog.ByID(c.Tool)
-		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: codeInterrupted, EffectStatus: effectUnknown})
+		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: fault.CodeInterrupted, EffectStatus: fault.EffectUnknown})
 	}
 }
 
@@ -175,11 +176,11 @@ func (c *call) checkDeclared() {
 // usage returns what the current exec or wait of the run has used.
 func (r *run) usage() observe.Usage {
 	c, _ := r.calls.countedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
 }
 
 // observeDiscarded reports the end of a run that this process knows only from its record.
-func (e *Engine) observeDiscarded(rec *runstore.Record, f *failure) {
+func (e *Engine) observeDiscarded(rec *runstore.Record, f *codemode.Error) {
 	o := e.Observer.Run(rec.ID, rec.Session)
 	o.Parent = rec.ToolCallID
 	o.Discarded(f)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -76,7 +77,7 @@ func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id st
 	}
 	e.Logger.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, failureFromCause(codemode.ErrAborted))
+	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, fault.FromCause(codemode.ErrAborted))
 	return nil
 }
 

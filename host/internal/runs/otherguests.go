@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -146,7 +147,7 @@ func (e *Engine) hasGuestOf(rec *runstore.Record) bool {
 
 // poolOf returns the workers of the build that a run was suspended with. A program that has
 // not started starts on that of new runs.
-func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
 	if !rec.Started() || rec.GuestBuild == e.build() {
 		return e.Pool, nil
 	}
@@ -156,22 +157,22 @@ func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Poo
 	}
 	pool, err := g.start(ctx, e, guestrt.EngineOf(rec.GuestEngine))
 	if err != nil {
-		return nil, withRecord(failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
+		return nil, withRecord(codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
 	}
 	return pool, nil
 }
 
 // noGuest says what a host needs to go on with a run.
-func (e *Engine) noGuest(rec *runstore.Record) *failure {
-	kept := rec.Expires.UTC().Format(timeOfRuns)
+func (e *Engine) noGuest(rec *runstore.Record) *codemode.Error {
+	kept := rec.Expires.UTC().Format(fault.TimeLayout)
 	if engine := guestrt.EngineOf(rec.GuestEngine); engine == e.other.engine {
 		if _, _, err := e.other.find(); err != nil {
-			return failf(codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost,
+			return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost,
 				"code mode run cannot be restored now: the %s engine has suspended it (%s), and this host has no worker of that engine. It is kept until %s. %v.",
 				engine, rec.GuestEngine, kept, err)
 		}
 	}
-	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
 		"code mode run cannot be restored: another build of the guest suspended it (%.12s), and it cannot be replayed: %s. It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
 		rec.GuestBuild, whyNotReplayable(rec), kept)
 }

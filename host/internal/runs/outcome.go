@@ -10,6 +10,8 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -19,7 +21,7 @@ const maxTimerMillis = 1<<31 - 1
 
 // absorb takes over what a turn has cost, what it has emitted, and when the guest's
 // next timer is due.
-func (d *driver) absorb(rep *wire.Report) *failure {
+func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	r := d.run
 	r.idleSince = r.engine.clock.Now()
 	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.countTurn(rep, r.settings.MemoryLimit))
@@ -27,33 +29,25 @@ func (d *driver) absorb(rep *wire.Report) *failure {
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
 	}
-	if f := checkReport(rep); f != nil {
+	if f := replay.CheckReport(rep); f != nil {
 		return f
 	}
-	before := len(d.output.items)
-	if f := d.output.add(rep.Output); f != nil {
+	before := len(d.output.Items)
+	if f := d.output.Add(rep.Output); f != nil {
 		return f
 	}
-	r.observed.Emitted(d.output.items[before:])
-	if d.output.used != d.chargedOutput {
-		if denied := r.calls.chargeOutput(d.output.used); denied != nil {
+	r.observed.Emitted(d.output.Items[before:])
+	if d.output.Used != d.chargedOutput {
+		if denied := r.calls.chargeOutput(d.output.Used); denied != nil {
 			return heldTooMuch(denied)
 		}
-		d.chargedOutput = d.output.used
+		d.chargedOutput = d.output.Used
 	}
-	if d.output.omitted > 0 && r.settings.OnOutputLimit == codemode.OutputFail {
+	if d.output.Omitted > 0 && r.settings.OnOutputLimit == codemode.OutputFail {
 		if rep.Status == wire.StatusDone {
-			d.output.addValue(rep.Value)
+			d.output.AddValue(rep.Value)
 		}
-		return d.output.over()
-	}
-	return nil
-}
-
-// checkReport refuses what no guest can have come to.
-func checkReport(rep *wire.Report) *failure {
-	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
-		return failf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")
+		return d.output.Over()
 	}
 	return nil
 }
@@ -61,16 +55,16 @@ func checkReport(rep *wire.Report) *failure {
 // completed is the result of a run whose program returned.
 func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
-	fits := d.output.fits(value)
+	fits := d.output.Fits(value)
 	if !fits && d.run.settings.OnOutputLimit == codemode.OutputFail {
 		kept := d.keep(value)
-		d.output.addValue(value)
-		return d.failed(and(d.output.over(), "%s", kept))
+		d.output.AddValue(value)
+		return d.failed(fault.Add(d.output.Over(), "%s", kept))
 	}
 	if !fits {
 		d.run.observed.LimitPassed(observe.LimitOutput)
 	}
-	res.Value, res.Output = d.output.truncated(value, d.keep)
+	res.Value, res.Output = d.output.Truncated(value, d.keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
 	d.run.observed.Value = res.Value
 	d.run.engine.keptPrograms.keep(d.run, true)
@@ -81,7 +75,7 @@ func (d *driver) completed(value []byte) *codemode.Result {
 }
 
 // failed ends the run and is its result.
-func (d *driver) failed(f *failure) *codemode.Result {
+func (d *driver) failed(f *codemode.Error) *codemode.Result {
 	if d.unattended && errors.Is(context.Cause(d.run.ctx), codemode.ErrClosed) && d.run.leave(f) {
 		return d.failure(f)
 	}
@@ -93,7 +87,7 @@ func (d *driver) failed(f *failure) *codemode.Result {
 }
 
 // failure is a failed result that leaves the run as it is.
-func (d *driver) failure(f *failure) *codemode.Result {
+func (d *driver) failure(f *codemode.Error) *codemode.Result {
 	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
 	res := f.Result()
 	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
@@ -144,9 +138,9 @@ func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason
 // emitted is the output of a result without a value.
 func (d *driver) emitted() []codemode.Output {
 	if d.run.settings.OnOutputLimit == codemode.OutputTruncate {
-		return d.output.within(d.output.limit)
+		return d.output.Within(d.output.Limit)
 	}
-	return d.output.items
+	return d.output.Items
 }
 
 // telemetry counts what the run did so far.
@@ -168,7 +162,7 @@ func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
 
 // withLimit adds to a failure by a limit what the limit is and which setting it
 // comes from, so that the model can stay within it and the operator change it.
-func (d *driver) withLimit(f *failure) *failure {
+func (d *driver) withLimit(f *codemode.Error) *codemode.Error {
 	var text string
 	s := &d.run.settings
 	switch {
@@ -205,7 +199,7 @@ func byteSize(n int64) string {
 }
 
 // withRun marks a refusal with what is known of a run of this process.
-func withRun(f *failure, r *run) *failure {
+func withRun(f *codemode.Error, r *run) *codemode.Error {
 	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t

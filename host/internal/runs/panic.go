@@ -46,8 +46,8 @@ const (
 	DuringObserver   = "observer"
 )
 
-func panicked() *failure {
-	return failf(codemode.CodeInternal, "", codemode.PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
+func panicked() *codemode.Error {
+	return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
 }
 
 // contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
@@ -74,7 +74,7 @@ func (r *run) endAfterPanic() (res *codemode.Result) {
 
 // containReopen is deferred by a function that makes a suspended run active: a panic of
 // the store ends the run, which no Wait could take up otherwise.
-func (r *run) containReopen(f **failure) {
+func (r *run) containReopen(f **codemode.Error) {
 	if p := recover(); p != nil {
 		r.engine.ReportPanic(duringRun, p, "run", r.id)
 		if r.driver != nil {
@@ -134,7 +134,7 @@ func (r *run) containCall(c *entry) {
 func (e *Engine) containRefusal(res **codemode.Result) {
 	if p := recover(); p != nil {
 		e.ReportPanic(duringRun, p)
-		*res = Refused(panicked())
+		*res = panicked().Result()
 	}
 }
 

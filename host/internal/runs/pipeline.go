@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -18,7 +19,7 @@ type stage struct {
 	name string
 	when condition
 	// do returns the rejection of the call, or nil if the call goes on.
-	do func(context.Context, *call) *callError
+	do func(context.Context, *call) *fault.Rejection
 }
 
 // condition says for which calls a stage counts.
@@ -98,8 +99,8 @@ func (c *call) rejectPanic(p any) {
 		id = c.tool.ID()
 	}
 	c.run.engine.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
-	c.value, c.rejection = nil, rejectf(codePanic, "The tool failed: it panicked.")
-	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.unknown = id, effectUnknown, true
+	c.value, c.rejection = nil, fault.Reject(fault.CodePanic, "The tool failed: it panicked.")
+	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.Unknown = id, fault.EffectUnknown, true
 }
 
 // pipelines are the stages of each kind of call.
@@ -135,7 +136,7 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 	defer done()
 	if lost != nil {
 		r.engine.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.publicID(), "error", lost)
-		c.rejection = c.notMade(rejectf(codeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
+		c.rejection = c.notMade(fault.Reject(fault.CodeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
 		stages[last].do(ctx, c)
 		return r.jobs(c.next, c.lost)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -24,11 +25,11 @@ type recentRuns struct {
 // recentRun is what is remembered of a run.
 type recentRun struct {
 	owner codemode.Session
-	why   *failure // what a wait for it is told
+	why   *codemode.Error // what a wait for it is told
 }
 
 // add remembers a run that has ended, and what a wait for it is told.
-func (p *recentRuns) add(id string, owner codemode.Session, why *failure) {
+func (p *recentRuns) add(id string, owner codemode.Session, why *codemode.Error) {
 	if why.Reason != codemode.ReasonRunExpired { // its last result had it
 		why.Telemetry = nil
 	}
@@ -52,26 +53,26 @@ func (p *recentRuns) add(id string, owner codemode.Session, why *failure) {
 }
 
 // recentFailure is what a wait for a run is told that has ended for that cause.
-func recentFailure(cause error) *failure {
-	f := failureFromStore(runstore.ErrNotFound)
+func recentFailure(cause error) *codemode.Error {
+	f := fault.FromStore(runstore.ErrNotFound)
 	switch {
 	case errors.Is(cause, runstore.ErrExpired):
-		return failureFromStore(cause)
+		return fault.FromStore(cause)
 	case errors.Is(cause, codemode.ErrAborted):
-		return and(f, " It was aborted; there is nothing to wait for any more.")
+		return fault.Add(f, " It was aborted; there is nothing to wait for any more.")
 	case errors.Is(cause, codemode.ErrSessionEnded):
-		return and(f, " It ended with its session; there is nothing to wait for any more.")
+		return fault.Add(f, " It ended with its session; there is nothing to wait for any more.")
 	}
-	return and(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
+	return fault.Add(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
 }
 
 // find returns what a caller is told of a run that has ended and that it could have
 // waited for, or nil.
-func (p *recentRuns) find(id string, caller codemode.Session) *failure {
+func (p *recentRuns) find(id string, caller codemode.Session) *codemode.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.runs[id]
-	if !ok || mayResume(known.owner, caller) != nil {
+	if !ok || fault.MayResume(known.owner, caller) != nil {
 		return nil
 	}
 	return known.why

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -70,7 +72,7 @@ func (rec *record) valid() bool { return rec.stored && !rec.live }
 func (rec *record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
 
 // admit adds the requests of one turn. Calls of a run that has a record do not start yet.
-func (rec *record) admit(reqs []wire.Request) (burst, *failure) {
+func (rec *record) admit(reqs []wire.Request) (burst, *codemode.Error) {
 	return rec.calls.admit(reqs, !rec.journaling())
 }
 
@@ -92,7 +94,7 @@ func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() 
 	}
 	img, err := image()
 	switch {
-	case tooLarge(err):
+	case fault.TooLarge(err):
 		img = nil
 	case err != nil:
 		return nil, nil, err
@@ -198,10 +200,10 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 // also if no other call waits for that: another host would go on without the answer. It
 // returns the calls that have got slots; if lost is not nil, the store may not know of
 // them: see run.jobs.
-func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *callError) (started []*entry, lost error) {
+func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*entry, lost error) {
 	started, toStore := rec.calls.settle(c, tool, value, rejection)
 	if toStore {
-		if lost = rec.journal(ctx); mayBeWritten(lost) {
+		if lost = rec.journal(ctx); fault.MayBeWritten(lost) {
 			rec.giveUp(lost)
 			return started, lost
 		}

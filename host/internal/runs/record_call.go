@@ -1,10 +1,14 @@
 package runs
 
-import "context"
+import (
+	"context"
+
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+)
 
 // recordCall records the outcome of a call and frees its slot. The guest gets the answer
 // once the store has it. The calls that have got slots are c.next.
-func recordCall(_ context.Context, c *call) *callError {
+func recordCall(_ context.Context, c *call) *fault.Rejection {
 	r := c.run
 	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
 	if r.now() == stateParked {
@@ -15,7 +19,7 @@ func recordCall(_ context.Context, c *call) *callError {
 }
 
 // recordQuery records the answer to a query. The next image of the guest waits for it.
-func recordQuery(_ context.Context, c *call) *callError {
+func recordQuery(_ context.Context, c *call) *fault.Rejection {
 	c.run.calls.settleQuery(c.entry, c.value, c.rejection)
 	return nil
 }

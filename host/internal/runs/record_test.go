@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -73,7 +74,7 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
 	w := &recordWorld{T: t, store: &watchedStore{}}
 	w.calls = &callTable{
-		runID: "run_x", slots: 2, busy: &inFlight{}, times: &DefaultTimes, pending: map[uint64]*entry{},
+		runID: "run_x", slots: 2, busy: &inFlight{}, times: &timing.Defaults, pending: map[uint64]*entry{},
 		account: account{held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) }},
 	}
 	w.record = &record{

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -28,7 +29,7 @@ func replayable(rec *runstore.Record) bool {
 
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
 // of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
-func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *failure) {
+func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
 	if e.hasGuestOf(rec) || !replayable(rec) {
 		return rec, nil
 	}
@@ -37,20 +38,17 @@ func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim run
 		return nil, withRecord(f, rec)
 	}
 	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
-		return nil, withRecord(and(failureFromStore(err), keptAsItWas), rec)
+		return nil, withRecord(fault.Add(fault.FromStore(err), fault.KeptAsItWas), rec)
 	}
 	next.Epoch = claim.Epoch() // of its writer, as the store has it
-	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", text12(rec.GuestBuild), "to", text12(next.GuestBuild))
+	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", replay.ShortBuild(rec.GuestBuild), "to", replay.ShortBuild(next.GuestBuild))
 	return next, nil
 }
 
-// text12 is the start of a build's id, as messages have it.
-func text12(build string) string { return fmt.Sprintf("%.12s", build) }
-
 // replay runs the program of a record again and returns the record with the image of this
 // host's guest. Nothing has changed in the store.
-func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *failure) {
-	turns, err := decodeLog(rec.Replay)
+func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *codemode.Error) {
+	turns, err := replay.Decode(rec.Replay)
 	if err != nil {
 		return nil, notRestored("%v", err)
 	}
@@ -59,17 +57,17 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 		return nil, f
 	}
 	settings := e.SettingsOf(rec.Session)
-	w, done, err := e.leaseForReplay(ctx, rec, pool, turns[0].cell, e.slotPatience(ctx, settings, wait))
+	w, done, err := e.leaseForReplay(ctx, rec, pool, turns[0].Cell, e.slotPatience(ctx, settings, wait))
 	if err != nil {
-		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
+		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
 	}
 	defer done()
-	if err := newReplaying(w, turns, settings, e.Times.CPUGrace, e.replayStopped(ctx)).run(ctx); err != nil {
-		return nil, e.notReplayed(rec, err)
+	if err := replay.New(w, turns, settings, e.Times.CPUGrace, e.replayStopped(ctx)).Run(ctx); err != nil {
+		return nil, replay.Failure(rec, err)
 	}
 	image, err := w.Snapshot(ctx, int(settings.MaxSnapshot))
 	if err != nil {
-		return nil, FailureFromWorker(err)
+		return nil, fault.FromWorker(err)
 	}
 	next := *rec
 	build := pool.BuildID()
@@ -88,9 +86,9 @@ func (e *Engine) replayStopped(ctx context.Context) func() error {
 	return func() error {
 		switch {
 		case e.IsClosing():
-			return errClosing
+			return fault.ErrClosing
 		case isClosed(leaves):
-			return errReplayLate
+			return replay.ErrLate
 		}
 		return nil
 	}
@@ -107,34 +105,9 @@ func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, w
 	return e.clock.Now().Add(left)
 }
 
-// notReplayed says why a replay came to no image. The run is kept.
-func (e *Engine) notReplayed(rec *runstore.Record, err error) *failure {
-	var (
-		own      *failure
-		diverged *divergedError
-	)
-	switch {
-	case errors.As(err, &own):
-		return own
-	case errors.Is(err, errClosing):
-		return closing()
-	case errors.Is(err, errReplayLate):
-		return failf(codemode.CodeUnavailable, "", codemode.PhaseHost,
-			"code mode run cannot be restored now: another build of the guest suspended it (%s), and run again on this one %v. "+
-				"Nothing was called. The run is kept until %s: wait for it again when this host has less to do.",
-			text12(rec.GuestBuild), err, rec.Expires.UTC().Format(timeOfRuns))
-	case !errors.As(err, &diverged):
-		return FailureFromWorker(err)
-	}
-	return failf(codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost,
-		"code mode run cannot be restored: another build of the guest suspended it (%s), and run again on this one the program took another path: %v. "+
-			"Nothing was called. The run is kept until %s: a host that has that build, as its guest, in guest.builds or among guest.previous, can go on with it.",
-		text12(rec.GuestBuild), err, rec.Expires.UTC().Format(timeOfRuns))
-}
-
 // replayPool returns the workers that replay a run: of the engine that suspended it, whose
 // random values another engine does not draw.
-func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *failure) {
+func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
 	engine := guestrt.EngineOf(rec.GuestEngine)
 	if mine, _ := e.Pool.Engine(); mine == engine {
 		return e.Pool, nil
@@ -145,7 +118,7 @@ func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt
 	}
 	pool, err := g.start(ctx, e, engine)
 	if err != nil {
-		return nil, failf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that could replay it does not start: %v", err)
+		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that could replay it does not start: %v", err)
 	}
 	return pool, nil
 }
@@ -202,17 +175,17 @@ func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Se
 }
 
 // isOver reports whether a failure says that a run has ended.
-func isOver(f *failure) bool {
+func isOver(f *codemode.Error) bool {
 	return f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)
 }
 
 // upgrade replays one run, and reports whether it was one of another build.
-func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.UpgradeOptions) (upgraded bool, _ *failure) {
+func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.UpgradeOptions) (upgraded bool, _ *codemode.Error) {
 	checkpoint := func(context.Context, *runstore.Record) error { return nil }
 	if !o.DryRun {
 		claim, err := e.Store.Claim(ctx, rec.ID)
 		if err != nil {
-			return false, failureFromStore(err)
+			return false, fault.FromStore(err)
 		}
 		defer func() {
 			defer claim.Release()
@@ -224,7 +197,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 	}
 	stored, err := e.Store.Get(ctx, rec.ID)
 	if err != nil {
-		return false, failureFromStore(err)
+		return false, fault.FromStore(err)
 	}
 	rec = stored
 	newest, f := e.newestBuildFor(ctx, rec)
@@ -243,13 +216,13 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 		return false, f
 	}
 	if err := e.countFenced(checkpoint(ctx, next)); err != nil {
-		return false, failureFromStore(err)
+		return false, fault.FromStore(err)
 	}
 	return true, nil
 }
 
 // newestBuildFor is the build of this host's guest that can replay a run.
-func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *failure) {
+func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *codemode.Error) {
 	pool, f := e.replayPool(ctx, rec)
 	if f != nil {
 		return "", f
@@ -259,8 +232,8 @@ func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (stri
 }
 
 // notReplayable says why a run cannot be replayed.
-func notReplayable(rec *runstore.Record) *failure {
-	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be replayed: %s", whyNotReplayable(rec))
+func notReplayable(rec *runstore.Record) *codemode.Error {
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be replayed: %s", whyNotReplayable(rec))
 }
 
 func whyNotReplayable(rec *runstore.Record) string {
@@ -270,5 +243,5 @@ func whyNotReplayable(rec *runstore.Record) string {
 	case rec.NoReplay != "":
 		return rec.NoReplay
 	}
-	return lostNoTrace
+	return replay.LostNoTrace
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/internal/text"
@@ -15,11 +16,11 @@ import (
 )
 
 // resolve finds the tool that a call means and makes the tool's input of its arguments.
-func resolve(ctx context.Context, c *call) *callError {
+func resolve(ctx context.Context, c *call) *fault.Rejection {
 	if ctx.Err() != nil {
-		return notDispatched()
+		return fault.NotDispatched()
 	}
-	var rejection *callError
+	var rejection *fault.Rejection
 	switch wire.Method(c.Method) {
 	case wire.MethodNamespace:
 		rejection = c.resolveNamespace(ctx)
@@ -52,7 +53,7 @@ func (r *run) callSubject(c *call) policy.Call {
 }
 
 // resolveTool resolves a call by the id or the name of a tool.
-func (c *call) resolveTool() *callError {
+func (c *call) resolveTool() *fault.Rejection {
 	tool, rejection := c.run.findTool(c.Target)
 	if rejection != nil {
 		return rejection
@@ -63,20 +64,20 @@ func (c *call) resolveTool() *callError {
 
 // findTool finds the tool that a guest means. In a run whose tools have changed it
 // says so if it finds no tool.
-func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
+func (r *run) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
 	tool, err := r.view().Catalog.Resolve(idOrName)
 	if err == nil {
 		return tool, nil
 	}
 	if isProgramTool(idOrName) {
-		return nil, rejectf(codeNotCallable, "%s is a saved program: programs.run(%q, input) runs it.", idOrName, strings.TrimPrefix(idOrName, programs.Prefix))
+		return nil, fault.Reject(fault.CodeNotCallable, "%s is a saved program: programs.run(%q, input) runs it.", idOrName, strings.TrimPrefix(idOrName, programs.Prefix))
 	}
-	e := failureFromCatalog(err)
+	e := fault.RejectionFromCatalog(err)
 	if tool, ok := r.view().Catalog.ByID(e.ToolID); ok && errors.Is(err, catalog.NotCallable) {
 		e.Message = "MCP tool " + tool.ID() + " is not reached through tools; call it as " + r.view().MCPPath(tool) + "(input)."
 	}
 	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
-		e.Code = codeCatalogChanged
+		e.Code = fault.CodeCatalogChanged
 		e.Message = "The tools have changed since this run was suspended. " + e.Message
 	}
 	return nil, e
@@ -85,35 +86,35 @@ func (r *run) findTool(idOrName string) (*catalog.Tool, *callError) {
 // resolveNamespace resolves a call through a namespace: the namespace must be one
 // of this run, the path one recorded as callable when its scope was made, and
 // the tool one that the namespace's own plugin owns.
-func (c *call) resolveNamespace(ctx context.Context) *callError {
+func (c *call) resolveNamespace(ctx context.Context) *fault.Rejection {
 	r := c.run
 	reg, known := r.view().Namespace(c.Target)
 	scope := r.scopes.get(c.Target)
 	if !known && scope != nil {
-		return rejectf(codeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
+		return fault.Reject(fault.CodeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
 	}
 	if scope == nil {
-		return rejectf(codeUnknownNamespace, "Unknown code mode namespace: %s", text.Cut(c.Target, 128))
+		return fault.Reject(fault.CodeUnknownNamespace, "Unknown code mode namespace: %s", text.Cut(c.Target, 128))
 	}
 	target, err := scope.Resolve(c.Path)
 	if err != nil {
-		return failureFromNamespace(namespaces.In(reg.ID, err))
+		return fault.RejectionFromNamespace(namespaces.In(reg.ID, err))
 	}
 	c.via = viaPath(reg.GlobalName, c.Path)
 	tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID)
 	switch {
 	case !ok && r.changed.Load():
-		return rejectf(codeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", c.via, target.Tool)
+		return fault.Reject(fault.CodeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", c.via, target.Tool)
 	case !ok:
-		return rejectf(codeNotCallable, "%s is not available: its tool %q is not visible to this run.", c.via, target.Tool)
+		return fault.Reject(fault.CodeNotCallable, "%s is not available: its tool %q is not visible to this run.", c.via, target.Tool)
 	}
 	var args []json.RawMessage
 	if err := json.Unmarshal(c.Args, &args); err != nil {
-		return rejectf(codeNestedTool, "%s: arguments are not a list.", c.via)
+		return fault.Reject(fault.CodeNestedTool, "%s: arguments are not a list.", c.via)
 	}
 	input, err := r.mapInput(ctx, reg, target.Mapping, args)
 	if err != nil {
-		rejection := *failureFromNamespace(err)
+		rejection := *fault.RejectionFromNamespace(err)
 		rejection.Message = c.via + ": " + rejection.Message
 		return &rejection
 	}
@@ -128,7 +129,7 @@ func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m name
 		return m.Apply(args)
 	}
 	if reg.MapInput == nil {
-		return nil, rejectf(codeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
+		return nil, fault.Reject(fault.CodeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
 	}
 	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
 }
@@ -146,13 +147,13 @@ func viaPath(global string, path []string) string {
 
 // resolveMCP resolves a call through MCP: the tool must be one that the run's catalog has
 // of that server, under the name by which the host listed it.
-func (c *call) resolveMCP() *callError {
+func (c *call) resolveMCP() *fault.Rejection {
 	r := c.run
 	tool, ok := r.mcpTool(c.entry)
 	if !ok {
-		e := rejectf(codeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
+		e := fault.Reject(fault.CodeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
 		if r.changed.Load() {
-			e.Code = codeCatalogChanged
+			e.Code = fault.CodeCatalogChanged
 			e.Message = "The tools have changed since this run was suspended. " + e.Message
 		}
 		return e
@@ -168,10 +169,10 @@ func (c *call) resolveMCP() *callError {
 }
 
 // resolveProgram shows the held program that a call stands for.
-func resolveProgram(_ context.Context, c *call) *callError {
+func resolveProgram(_ context.Context, c *call) *fault.Rejection {
 	var held program
 	if err := json.Unmarshal(c.Args, &held); err != nil {
-		return rejectf(codeNestedTool, "the program cannot be read: %v", err)
+		return fault.Reject(fault.CodeNestedTool, "the program cannot be read: %v", err)
 	}
 	c.subject = c.run.programCall(json.RawMessage(c.Args), policy.InputKind(held.Language))
 	c.input, c.value = c.subject.Params, json.RawMessage("null")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -17,15 +19,15 @@ import (
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *run, rec *runstore.Record, f *failure) {
+func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *run, rec *runstore.Record, f *codemode.Error) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
-		return nil, nil, failureFromStore(err)
+		return nil, nil, fault.FromStore(err)
 	}
 	e.awaitOwners(ctx, s, rec, wait)
 	claim, err := e.claim(ctx, rec, min(wait, e.Times.ClaimPatience))
 	if err != nil {
-		return nil, nil, failureFromStore(err)
+		return nil, nil, fault.FromStore(err)
 	}
 	passedOn, newest := false, rec
 	defer func() {
@@ -40,7 +42,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	// The process that held the claim may have changed or finished the run.
 	rec, err = e.recordFor(ctx, s, id)
 	if err != nil {
-		return nil, nil, failureFromStore(err)
+		return nil, nil, fault.FromStore(err)
 	}
 	newest = rec
 	if rec.Live {
@@ -103,7 +105,7 @@ func mayGoOn(rec *runstore.Record) bool {
 // endDeadRun ends a run whose host was killed while the run went on. No process drives it: its
 // claim was free. What is known of it becomes its result, which the store keeps for a wait: an
 // answer or an advancer may have found the run.
-func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *failure {
+func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *codemode.Error {
 	defer claim.Release()
 	defer e.holdID(ctx, rec.ID)()
 	f := deadRun(rec)
@@ -114,7 +116,7 @@ func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim run
 		}))
 	}
 	if err != nil {
-		return withRecord(failureFromStore(err), rec)
+		return withRecord(fault.FromStore(err), rec)
 	}
 	e.cancelApprovals(ctx, rec.Calls)
 	e.observeDiscarded(rec, f)
@@ -123,7 +125,7 @@ func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim run
 }
 
 // deadRun is the failure of a run whose host was killed while the run went on.
-func deadRun(rec *runstore.Record) *failure {
+func deadRun(rec *runstore.Record) *codemode.Error {
 	var unknown []string
 	for _, c := range rec.Calls {
 		if c.State == runstore.CallInFlight && c.Tool != "" {
@@ -134,12 +136,12 @@ func deadRun(rec *runstore.Record) *failure {
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
-	return withRecord(failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
+	return withRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
 }
 
 // accessOf returns what the run of a record reaches, which must have what the run was
 // suspended with.
-func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *failure) {
+func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *codemode.Error) {
 	to, err := e.Views.RestoreAccess(s, rec, turn)
 	if err != nil {
 		return nil, notRestored("%v", err)
@@ -148,7 +150,7 @@ func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.C
 }
 
 // revive makes an active run of a record.
-func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*run, *failure) {
+func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*run, *codemode.Error) {
 	pool, f := e.poolOf(ctx, rec)
 	if f != nil {
 		return nil, f
@@ -160,7 +162,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
 	r.record.newest, r.record.stored = version{rec.Generation, rec.Epoch}, true
-	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, carriedOutput(rec), storedLayers(rec.Layers)
+	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), storedLayers(rec.Layers)
 	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {
 		scope, err := namespaces.Decode(b, namespaces.Limits{})
@@ -178,8 +180,8 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	return r, nil
 }
 
-func notRestored(format string, args ...any) *failure {
-	return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
+func notRestored(format string, args ...any) *codemode.Error {
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
 }
 
 // redrive brings the calls of a revived run to where the host that stopped left

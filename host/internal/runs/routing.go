@@ -23,7 +23,7 @@ type PeerHosts interface {
 }
 
 // held reports whether f says that another host holds the run.
-func held(f *failure) bool {
+func held(f *codemode.Error) bool {
 	return f != nil && (errors.Is(f, runstore.ErrClaimed) || errors.Is(f, runstore.ErrFenced))
 }
 

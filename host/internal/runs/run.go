@@ -14,6 +14,8 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
@@ -50,7 +52,7 @@ type run struct {
 	lifecycle
 	calls  *callTable
 	record *record
-	replay *replayLog // the driver's own; nil: the run needs no log
+	replay *replay.Log // the driver's own; nil: the run needs no log
 	driver *driver
 	scopes scopes
 
@@ -113,7 +115,7 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 		},
 	}
 	if !e.volatile() {
-		r.replay = &replayLog{room: &e.replayRoom}
+		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
 	r.record = &record{
 		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger, countFenced: e.countFenced,
@@ -161,7 +163,7 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 		return r.givenUpResult()
 	}
 	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
-	r.observed.Ended(failureFromCause(cause), r.usage)
+	r.observed.Ended(fault.FromCause(cause), r.usage)
 	return res
 }
 
@@ -179,18 +181,18 @@ func (r *run) letGo(cause error) {
 func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
 	onApproval = r.calls.close()
-	r.replay.drop()
+	r.replay.Drop()
 	r.cancel(cause)
 	return onApproval
 }
 
 // aborted is the failure of a run whose context has ended.
-func (r *run) aborted() *failure {
-	var own *failure // of a call that panicked
+func (r *run) aborted() *codemode.Error {
+	var own *codemode.Error // of a call that panicked
 	if errors.As(context.Cause(r.ctx), &own) {
 		return own
 	}
-	return failf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
+	return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
 }
 
 // cancelIfActive cancels a run that is being driven. Its driver then ends it. It
@@ -283,7 +285,7 @@ func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawM
 
 // abort ends a run of this process. An active one is ended by its driver. It fails if this
 // process has let go of the run instead: another host may go on with it.
-func (r *run) abort(ctx context.Context, cause error) *failure {
+func (r *run) abort(ctx context.Context, cause error) *codemode.Error {
 	for {
 		f := r.activate()
 		switch {
@@ -304,25 +306,25 @@ func (r *run) abort(ctx context.Context, cause error) *failure {
 }
 
 // endActivated ends a run that activate has taken out of its park.
-func (r *run) endActivated(cause error) (f *failure) {
+func (r *run) endActivated(cause error) (f *codemode.Error) {
 	defer r.containReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
 	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return r.stayParked(failureFromStore(err))
+		return r.stayParked(fault.FromStore(err))
 	}
 	r.finish(cause)
 	return r.notEnded()
 }
 
 // activate makes the caller the run's driver, once the run is parked.
-func (r *run) activate() (f *failure) {
+func (r *run) activate() (f *codemode.Error) {
 	r.record.exclusive(func() { // a park in progress ends first
 		switch {
 		case r.moveTo(stateActive):
 		case r.isOver():
-			f = failureFromStore(runstore.ErrNotFound)
+			f = fault.FromStore(runstore.ErrNotFound)
 		default:
-			f = alreadyDriven()
+			f = fault.AlreadyDriven()
 		}
 	})
 	return f
@@ -330,7 +332,7 @@ func (r *run) activate() (f *failure) {
 
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
 // aborted meanwhile ends instead.
-func (r *run) stayParked(f *failure) *failure {
+func (r *run) stayParked(f *codemode.Error) *codemode.Error {
 	if r.markParked(r.driver.expiresAfter(time.Now()), r.imageBytes) {
 		return f
 	}
@@ -340,7 +342,7 @@ func (r *run) stayParked(f *failure) *failure {
 // endUnparked ends a run that was to be parked and has been cancelled, and says what has
 // become of it. A host that closes leaves the record to the next one, and one that does not
 // get the claim to the one that has it.
-func (r *run) endUnparked() *failure {
+func (r *run) endUnparked() *codemode.Error {
 	cause := context.Cause(r.ctx)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
@@ -348,7 +350,7 @@ func (r *run) endUnparked() *failure {
 	}
 	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		r.letGo(err)
-		return failureFromStore(err)
+		return fault.FromStore(err)
 	}
 	r.finish(cause)
 	if f := r.notEnded(); f != nil {
@@ -383,7 +385,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 		return false
 	}
 	if err != nil {
-		if mayBeWritten(err) { // else the caller would have a result of a run that goes on
+		if fault.MayBeWritten(err) { // else the caller would have a result of a run that goes on
 			r.record.giveUp(err)
 			return false
 		}
@@ -425,7 +427,7 @@ func (r *run) launch(started []*entry, lost error) {
 // them, they are neither made nor rejected: the run is given up, also where no call has
 // a slot yet.
 func (r *run) jobs(started []*entry, lost error) []callJob {
-	if mayBeWritten(lost) {
+	if fault.MayBeWritten(lost) {
 		r.record.giveUp(lost)
 		r.engine.performing.leaveN(len(started))
 		return nil

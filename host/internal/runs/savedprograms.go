@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
@@ -67,15 +68,15 @@ func programTool(p *programs.Program) *catalog.Tool {
 }
 
 // resolveSavedProgram finds the program that a call starts.
-func (c *call) resolveSavedProgram(ctx context.Context) *callError {
+func (c *call) resolveSavedProgram(ctx context.Context) *fault.Rejection {
 	r := c.run
 	var depth int
 	var args []json.RawMessage
 	if json.Unmarshal(c.Args, &args) != nil || len(args) != 2 || json.Unmarshal(args[0], &depth) != nil {
-		return rejectf(codeNestedTool, "programs.run: arguments are not a depth and an input.")
+		return fault.Reject(fault.CodeNestedTool, "programs.run: arguments are not a depth and an input.")
 	}
 	if depth < 0 || depth >= maxProgramDepth {
-		return rejectf(codeProgramDepth, "programs.run: programs may run each other %d deep.", maxProgramDepth)
+		return fault.Reject(codeProgramDepth, "programs.run: programs may run each other %d deep.", maxProgramDepth)
 	}
 	p, rejection := r.findProgram(ctx, c.Target)
 	if rejection != nil {
@@ -91,36 +92,36 @@ func (c *call) resolveSavedProgram(ctx context.Context) *callError {
 }
 
 // findProgram returns a program that the run may start.
-func (r *run) findProgram(ctx context.Context, name string) (*programs.Program, *callError) {
+func (r *run) findProgram(ctx context.Context, name string) (*programs.Program, *fault.Rejection) {
 	st := r.engine.Programs.Store
 	if st == nil {
-		return nil, rejectf(string(programs.NotFound), "No programs are saved here.")
+		return nil, fault.Reject(string(programs.NotFound), "No programs are saved here.")
 	}
 	p, err := programs.Find(ctx, st, r.session, name)
 	if err != nil {
 		return nil, failureFromPrograms(err)
 	}
 	if tool := programTool(p); !r.access.Layers.Allows(view.Subject(tool)) {
-		return nil, rejectf(string(programs.NotFound), "There is no saved program %q.", name)
+		return nil, fault.Reject(string(programs.NotFound), "There is no saved program %q.", name)
 	}
 	return p, nil
 }
 
-func failureFromPrograms(err error) *callError {
+func failureFromPrograms(err error) *fault.Rejection {
 	var e *programs.Error
 	if errors.As(err, &e) {
-		return rejectf(string(e.Code), "%s", e.Message)
+		return fault.Reject(string(e.Code), "%s", e.Message)
 	}
-	return rejectf(codeNestedTool, "saved programs: %s", withoutPaths(err))
+	return fault.Reject(fault.CodeNestedTool, "saved programs: %s", fault.WithoutPaths(err))
 }
 
 // checkProgramInput checks an input of a saved program, or of saving one.
-func checkProgramInput(tool *catalog.Tool, input []byte) *callError {
+func checkProgramInput(tool *catalog.Tool, input []byte) *fault.Rejection {
 	err := catalog.CheckInput(tool.Parameters, input)
 	if err == nil {
 		return nil
 	}
-	e := failureFromCatalog(err)
+	e := fault.RejectionFromCatalog(err)
 	e.ToolID = tool.ID()
 	e.Message = "Invalid input of " + tool.Name + ": " + e.Message
 	return e
@@ -128,14 +129,14 @@ func checkProgramInput(tool *catalog.Tool, input []byte) *callError {
 
 // judgeSaved shows the program that a call starts to the hooks that look at programs, and
 // returns what they ask.
-func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.Ask, *callError) {
+func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.Ask, *fault.Rejection) {
 	if c.saved == nil {
 		return nil, nil
 	}
 	r, p := c.run, program{Code: c.saved.Code, Command: c.saved.Code, Language: c.saved.Language, Title: c.saved.Name}
 	params, err := jsontext.Marshal(p)
 	if err != nil {
-		return nil, rejectf(codeNestedTool, "the saved program cannot be shown to hooks: %v", err)
+		return nil, fault.Reject(fault.CodeNestedTool, "the saved program cannot be shown to hooks: %v", err)
 	}
 	pc := r.programCall(params, policy.InputKind(p.Language))
 	pc.CallID = c.publicID()
@@ -146,7 +147,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 		return nil, c.blocked(ctx, ruling.Block)
 	}
 	if err := json.Unmarshal(ruling.Params, &p); err != nil {
-		return nil, rejectf(codeHookFailed, "the saved program that hooks have rewritten cannot be read: %v", err)
+		return nil, fault.Reject(fault.CodeHookFailed, "the saved program that hooks have rewritten cannot be read: %v", err)
 	}
 	if p.Code != c.saved.Code || p.Language != c.saved.Language {
 		rewritten := *c.saved
@@ -174,7 +175,7 @@ const maxAskedSubject = 512
 // findJudged has a call start the program that hooks and a person have seen, when its run
 // goes on in another process: by its name it may be another one by now. Hooks that have
 // rewritten it do so again.
-func (c *call) findJudged(ctx context.Context) *callError {
+func (c *call) findJudged(ctx context.Context) *fault.Rejection {
 	if c.saved == nil || c.saved.Key() == c.Program {
 		return nil
 	}
@@ -185,7 +186,7 @@ func (c *call) findJudged(ctx context.Context) *callError {
 		return nil
 	}
 	c.run.engine.cancelApproval(c.run.background(), c.Approval)
-	return c.notMade(rejectf(codeProgramChanged, "The saved program %s was not run: it is another one than the one that a person was asked about. Run it again.", c.saved.Name))
+	return c.notMade(fault.Reject(codeProgramChanged, "The saved program %s was not run: it is another one than the one that a person was asked about. Run it again.", c.saved.Name))
 }
 
 // startSaved lets the guest have the program: the answer is its key.
@@ -194,7 +195,7 @@ func (c *call) startSaved(context.Context, catalog.Invocation) (json.RawMessage,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.byKey[key]; !known && len(s.byKey) >= maxSavedTexts {
-		return nil, rejectf(codeNotAllowed, "One run may start %d different programs.", maxSavedTexts)
+		return nil, fault.Reject(codeNotAllowed, "One run may start %d different programs.", maxSavedTexts)
 	}
 	if s.byKey == nil {
 		s.byKey = map[string]*programs.Program{}
@@ -270,7 +271,7 @@ func ReviewDigest(p *programs.Program, c *catalog.Catalog) (string, error) {
 }
 
 // programChanged says that a program has to be reviewed.
-func programChanged(p *programs.Program, changes []ProgramChange) *callError {
+func programChanged(p *programs.Program, changes []ProgramChange) *fault.Rejection {
 	ids := make([]string, len(changes))
 	for i, ch := range changes {
 		ids[i] = ch.Tool
@@ -278,27 +279,27 @@ func programChanged(p *programs.Program, changes []ProgramChange) *callError {
 			ids[i] += " (gone)"
 		}
 	}
-	e := rejectf(codeProgramChanged, "The saved program %s was not run: its tools have changed since it was saved: %s. A person reviews it with: quoin programs review %s. Until then, write the program again.",
+	e := fault.Reject(codeProgramChanged, "The saved program %s was not run: its tools have changed since it was saved: %s. A person reviews it with: quoin programs review %s. Until then, write the program again.",
 		p.Name, strings.Join(ids, ", "), p.Name)
-	e.ToolID, e.EffectStatus = p.ToolID(), effectNone
+	e.ToolID, e.EffectStatus = p.ToolID(), fault.EffectNone
 	return e
 }
 
 // resolveSave makes the input of programs.save of its arguments.
-func (c *call) resolveSave() *callError {
+func (c *call) resolveSave() *fault.Rejection {
 	r := c.run
 	tool := SaveTool
 	if r.engine.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
-		return rejectf(codeNotAllowed, "programs.save: no programs are saved here.")
+		return fault.Reject(codeNotAllowed, "programs.save: no programs are saved here.")
 	}
 	var in map[string]json.RawMessage
 	if json.Unmarshal(c.Args, &in) != nil || in == nil {
-		return rejectf(codeNestedTool, "programs.save: its options are no object.")
+		return fault.Reject(fault.CodeNestedTool, "programs.save: its options are no object.")
 	}
 	in["name"], _ = json.Marshal(c.Target)
 	input, err := json.Marshal(in)
 	if err != nil {
-		return rejectf(codeNestedTool, "programs.save: %v", err)
+		return fault.Reject(fault.CodeNestedTool, "programs.save: %v", err)
 	}
 	tool.Invoke = r.saveProgram
 	c.tool, c.input, c.via = &tool, input, "programs.save"
@@ -310,10 +311,10 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 	e := r.engine
 	var rq programs.Request
 	if err := json.Unmarshal(inv.Input, &rq); err != nil {
-		return nil, rejectf(codeNestedTool, "programs.save: %v", err)
+		return nil, fault.Reject(fault.CodeNestedTool, "programs.save: %v", err)
 	}
 	if !e.Programs.ModelsSave {
-		return nil, rejectf(codeNotAllowed, "programs.save: programs of models are not saved here (programs.saveByModels). A person saves it with: quoin programs save last --name %s", rq.Name)
+		return nil, fault.Reject(codeNotAllowed, "programs.save: programs of models are not saved here (programs.saveByModels). A person saves it with: quoin programs save last --name %s", rq.Name)
 	}
 	if rejection := r.mayModelSave(ctx, rq.Name); rejection != nil {
 		return nil, rejection
@@ -328,9 +329,9 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 // mayModelSave keeps a model from putting its program in the place of a person's, from
 // giving it to callers that it does not know, and from filling the store, which all
 // sessions share.
-func (r *run) mayModelSave(ctx context.Context, name string) *callError {
+func (r *run) mayModelSave(ctx context.Context, name string) *fault.Rejection {
 	if r.session.Identity() == "" {
-		return rejectf(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that all other callers without a name would run the program. Run it again in a session that has a name, and save it there.")
+		return fault.Reject(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that all other callers without a name would run the program. Run it again in a session that has a name, and save it there.")
 	}
 	list, err := programs.Visible(ctx, r.engine.Programs.Store, r.session)
 	if err != nil {
@@ -343,12 +344,12 @@ func (r *run) mayModelSave(ctx context.Context, name string) *callError {
 			own++
 		}
 		if p.Name == name && !byItself {
-			return rejectf(string(programs.Exists), "programs.save: the program %s is one that a person has saved: choose another name.", name)
+			return fault.Reject(string(programs.Exists), "programs.save: the program %s is one that a person has saved: choose another name.", name)
 		}
 		isNew = isNew && p.Name != name
 	}
 	if isNew && own >= maxSavedByModel {
-		return rejectf(string(programs.Full), "programs.save: programs of this session have saved %d programs, which is all they may: replace one of them.", maxSavedByModel)
+		return fault.Reject(string(programs.Full), "programs.save: programs of this session have saved %d programs, which is all they may: replace one of them.", maxSavedByModel)
 	}
 	return nil
 }

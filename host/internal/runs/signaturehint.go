@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/internal/jsonschema"
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -16,7 +17,7 @@ import (
 // withSignature adds to the refusal of an input how the verb is called, if its
 // arguments are not the input: what the tool expects is an object, and a model that
 // is told so and no more gives the verb that object.
-func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *callError) *callError {
+func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *fault.Rejection) *fault.Rejection {
 	if wire.Method(c.Method) != wire.MethodNamespace {
 		return refusal
 	}

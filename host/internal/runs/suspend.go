@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -32,7 +33,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 	}
 	var (
 		started []*entry
-		f       *failure
+		f       *codemode.Error
 	)
 	park := func() { res, started, f = d.park(image, fresh) }
 	start := time.Now()
@@ -48,14 +49,14 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 		res.PendingApprovals = r.pendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
-		return d.failure(and(f, keptAsItWas))
+		return d.failure(fault.Add(f, fault.KeptAsItWas))
 	}
 	return d.failed(f)
 }
 
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
-func (r *run) mayBePromised() (f *failure) {
+func (r *run) mayBePromised() (f *codemode.Error) {
 	r.record.exclusive(func() {
 		if !r.record.stored {
 			f = r.engine.storeAway(r.background())
@@ -66,7 +67,7 @@ func (r *run) mayBePromised() (f *failure) {
 
 // mayFindRoom reports whether a run that was refused a place since a moment may have one
 // now: runs that have moved take no places any more.
-func (r *run) mayFindRoom(f *failure, since time.Time) bool {
+func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	var denied *quota.Denied
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
@@ -92,10 +93,10 @@ func (r *run) leave(cause error) (kept bool) {
 // park stores the run with its guest's image and parks it. It returns the result for
 // the caller of Exec or Wait, made while no other goroutine can have the run, and the
 // calls to launch. The caller runs it in record.exclusive.
-func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, started []*entry, _ *failure) {
+func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, started []*entry, _ *codemode.Error) {
 	r := d.run
 	if err := r.record.ensureClaim(r.background()); err != nil {
-		return nil, nil, failureFromStore(err)
+		return nil, nil, fault.FromStore(err)
 	}
 	isClosing := r.engine.IsClosing()
 	if f := r.calls.mayBeSuspended(len(image), isClosing); f != nil {
@@ -113,7 +114,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
 		if d.isCarried() { // no result has it
-			d.output.store(rec)
+			d.output.Store(rec)
 		}
 	})
 	if err != nil {
@@ -122,7 +123,7 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 	}
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
-	r.replay.drop()                         // it, too, is in the store
+	r.replay.Drop()                         // it, too, is in the store
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
 		r.engine.performing.leaveN(len(started))
 		return nil, nil, r.aborted()
@@ -162,10 +163,10 @@ func (r *run) prolong() {
 }
 
 // notStored is the failure of a run that the store did not take.
-func (r *run) notStored(err error) *failure {
-	f := failureFromStore(err)
+func (r *run) notStored(err error) *codemode.Error {
+	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
-		return and(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
+		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
 	}
 	return f
 }
@@ -181,7 +182,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
 	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.unwritten()
-	r.replay.put(rec)
+	r.replay.Put(rec)
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
 		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
 	})

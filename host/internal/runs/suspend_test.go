@@ -21,7 +21,7 @@ func TestAClosingHostKeepsWhatIsRunning(t *testing.T) {
 		r := newTestRun(t, e)
 		r.driver.limit(t.Context(), time.Minute, time.Minute)
 		e.closing = closing
-		var f *failure
+		var f *codemode.Error
 		r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 		if (f == nil) != closing || f != nil && f.Reason != codemode.ReasonTooManySuspended {
 			t.Errorf("closing %v: %v", closing, f)
@@ -38,7 +38,7 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 		park := func(ttl time.Duration) {
 			t.Helper()
 			r.settings.SnapshotTTL = ttl
-			var f *failure
+			var f *codemode.Error
 			r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 			if f != nil {
 				t.Fatal(f)

@@ -65,5 +65,18 @@ func count(t *codemode.Telemetry, c runstore.Counters) {
 	t.PeakHeapBytes = c.PeakBytes
 }
 
-// Refused is the result of a call that made no run.
-func Refused(f *failure) *codemode.Result { return f.Result() }
+// withRecord marks a refusal with what the record of the run says.
+func withRecord(f *codemode.Error, rec *runstore.Record) *codemode.Error {
+	if rec == nil {
+		return f
+	}
+	f.Dispatched = rec.Dispatched
+	for _, c := range rec.Calls {
+		f.Dispatched = f.Dispatched || wentOut(c)
+	}
+	t := baseTelemetry(nil)
+	count(&t, rec.Counters)
+	t.SnapshotBytes, t.Isolation, t.Engine = len(rec.Image), storedIsolation(rec.Layers), EngineOf(rec.GuestEngine)
+	f.Telemetry = &t
+	return f
+}

@@ -102,7 +102,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 	r.driver.limit(r.ctx, time.Minute, time.Minute)
 	res := r.driver.handleReport(rep)
 	if res == nil {
-		res = r.driver.failed(failf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))
+		res = r.driver.failed(codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))
 	}
 	return res.Telemetry
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
 // An unattended driver is one that an advancer has started. It differs from that of a
@@ -54,7 +55,7 @@ func (d *driver) callerIsGone() bool {
 func (d *driver) stay() *codemode.Result {
 	d.carry()
 	d.dropImage()
-	d.run.replay.drop()
+	d.run.replay.Drop()
 	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
 	d.run.observed.Suspended(reason, d.run.usage())
 	if !d.run.markParked(d.keptUntil, d.imageSize) {
@@ -69,7 +70,7 @@ func (d *driver) mayGoOnLarge() bool {
 	if !d.unattended || !d.ran || d.large || isClosed(d.leaves) {
 		return false
 	}
-	if _, err := d.snapshot(); !tooLarge(err) {
+	if _, err := d.snapshot(); !fault.TooLarge(err) {
 		return false
 	}
 	d.large = true

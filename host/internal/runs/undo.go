@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -48,27 +49,27 @@ func (e *Engine) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 	return list, nil
 }
 
-func (e *Engine) effectStore() (runstore.EffectStore, *failure) {
+func (e *Engine) effectStore() (runstore.EffectStore, *codemode.Error) {
 	store, ok := e.Store.(runstore.EffectStore)
 	if !ok {
-		return nil, failf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseHost, "the store of this host does not keep how calls are undone: expected a runstore.EffectStore.")
+		return nil, codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseHost, "the store of this host does not keep how calls are undone: expected a runstore.EffectStore.")
 	}
 	return store, nil
 }
 
 // failureFromJournal translates why the journal of a run cannot be had.
-func failureFromJournal(err error) *failure {
+func failureFromJournal(err error) *codemode.Error {
 	switch {
 	case errors.Is(err, runstore.ErrNotFound):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "nothing of this run can be undone: it has called no tool that says how its calls are undone, or that was too long ago (tools.codeMode.undoTtlSeconds).")
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "nothing of this run can be undone: it has called no tool that says how its calls are undone, or that was too long ago (tools.codeMode.undoTtlSeconds).")
 	case errors.Is(err, runstore.ErrExpired):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, "nothing of this run can be undone any more: it was too long ago (tools.codeMode.undoTtlSeconds).")
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, "nothing of this run can be undone any more: it was too long ago (tools.codeMode.undoTtlSeconds).")
 	case errors.Is(err, runstore.ErrClaimed):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run goes on, or it is being undone already: try again when it has ended.")
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run goes on, or it is being undone already: try again when it has ended.")
 	case errors.Is(err, runstore.ErrCorrupt):
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the journal of this run is damaged or was not written by this installation, so that nothing is undone.")
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the journal of this run is damaged or was not written by this installation, so that nothing is undone.")
 	}
-	return failureFromStore(err)
+	return fault.FromStore(err)
 }
 
 // Undo is Host.Undo.
@@ -85,7 +86,7 @@ func (e *Engine) Undo(ctx context.Context, s codemode.Session, runID string, ski
 		return nil, failureFromJournal(err)
 	}
 	defer journal.Close()
-	if f := mayResume(journal.Effects().Session, s); f != nil {
+	if f := fault.MayResume(journal.Effects().Session, s); f != nil {
 		return nil, f
 	}
 	// Until the journal was here, another process could resume the run.
@@ -121,8 +122,8 @@ func reversible(s runstore.EffectState) bool {
 }
 
 // hasEnded refuses a run that can still go on.
-func (e *Engine) hasEnded(ctx context.Context, runID string) *failure {
-	goesOn := failf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
+func (e *Engine) hasEnded(ctx context.Context, runID string) *codemode.Error {
+	goesOn := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
 	if e.runByID(runID) != nil {
 		return goesOn
 	}
@@ -133,7 +134,7 @@ func (e *Engine) hasEnded(ctx context.Context, runID string) *failure {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrEnded):
 		return nil
 	}
-	return failureFromStore(err)
+	return fault.FromStore(err)
 }
 
 // undoing undoes the effects of one run.
@@ -146,7 +147,7 @@ type undoing struct {
 }
 
 // skip leaves the effects of calls as they are.
-func (u *undoing) skip(calls []string) *failure {
+func (u *undoing) skip(calls []string) *codemode.Error {
 	for _, id := range calls {
 		all := u.journal.Effects().Effects
 		i := slices.IndexFunc(all, func(e runstore.Effect) bool { return e.CallID == id })
@@ -154,7 +155,7 @@ func (u *undoing) skip(calls []string) *failure {
 			continue // the same command goes on after a failure
 		}
 		if i < 0 || !reversible(all[i].State) {
-			return failf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "%q is no call of this run that is still to be undone.", text.Cut(id, 128))
+			return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "%q is no call of this run that is still to be undone.", text.Cut(id, 128))
 		}
 		if f := u.note(all[i], runstore.EffectSkipped, all[i].Reason, true); f != nil {
 			return f
@@ -164,16 +165,16 @@ func (u *undoing) skip(calls []string) *failure {
 }
 
 // note writes the new state of an effect.
-func (u *undoing) note(e runstore.Effect, state runstore.EffectState, reason string, sync bool) *failure {
+func (u *undoing) note(e runstore.Effect, state runstore.EffectState, reason string, sync bool) *codemode.Error {
 	e.State, e.Reason, e.At = state, reason, time.Now().UTC()
 	if err := u.engine.countFenced(u.journal.Put(sync, e)); err != nil {
-		return and(failureFromStore(err), " What is undone could not be written down, so that undo has stopped; start it again once the store works.")
+		return fault.Add(fault.FromStore(err), " What is undone could not be written down, so that undo has stopped; start it again once the store works.")
 	}
 	return nil
 }
 
 // revert calls the inverse of one effect, or goes on with the run that calls it.
-func (u *undoing) revert(ctx context.Context, e runstore.Effect) (waiting *codemode.Result, f *failure) {
+func (u *undoing) revert(ctx context.Context, e runstore.Effect) (waiting *codemode.Result, f *codemode.Error) {
 	settled := func() {}
 	var res *codemode.Result
 	if e.State == runstore.EffectReverting {
@@ -233,14 +234,14 @@ func (u *undoing) mayRepeat(e runstore.Effect) bool {
 
 // call calls the inverse of an effect in a run of its own. Without a result, the effect
 // cannot be undone now.
-func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Result, *failure) {
+func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Result, *codemode.Error) {
 	if _, ok := u.inverse(*e); !ok {
 		u.stopped = true
 		return nil, u.note(*e, runstore.EffectFailed, "its inverse "+e.Inverse+" is not there for this session: a plugin is missing, or a rule denies it", true)
 	}
 	id, err := newRunID()
 	if err != nil {
-		return nil, failf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err)
+		return nil, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err)
 	}
 	e.Undo = id
 	if f := u.note(*e, runstore.EffectReverting, "", true); f != nil {
@@ -276,12 +277,12 @@ type undoOutcome struct {
 
 // outcome says what has become of an effect whose inverse was called.
 func (u *undoing) outcome(e runstore.Effect, res *codemode.Result) (runstore.EffectState, string) {
-	out := undoOutcome{Effect: effectUnknown}
+	out := undoOutcome{Effect: fault.EffectUnknown}
 	switch {
 	case res.Status != codemode.StatusCompleted:
 		out.Error = &res.Error
 		if !res.Dispatched {
-			out.Effect = effectNone
+			out.Effect = fault.EffectNone
 		}
 	default:
 		if err := json.Unmarshal(res.Value, &out); err != nil {
@@ -289,9 +290,9 @@ func (u *undoing) outcome(e runstore.Effect, res *codemode.Result) (runstore.Eff
 		}
 	}
 	switch {
-	case out.Error == nil, out.Effect == effectDone:
+	case out.Error == nil, out.Effect == fault.EffectDone:
 		return runstore.EffectReverted, ""
-	case out.Effect == effectUnknown && !u.mayRepeat(e):
+	case out.Effect == fault.EffectUnknown && !u.mayRepeat(e):
 		return runstore.EffectReverting, "whether its inverse has taken effect is not known: " + *out.Error
 	}
 	return runstore.EffectFailed, *out.Error

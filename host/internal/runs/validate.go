@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
 // validate checks the input of a call against the schema of its tool.
-func validate(_ context.Context, c *call) *callError {
+func validate(_ context.Context, c *call) *fault.Rejection {
 	if rejection := c.run.checkInput(c.tool, c.input); rejection != nil {
 		return c.run.withSignature(c, c.tool, c.via, rejection)
 	}
@@ -17,7 +18,7 @@ func validate(_ context.Context, c *call) *callError {
 
 // revalidate checks the input that a person has approved: the tool may be another by
 // now.
-func revalidate(_ context.Context, c *call) *callError {
+func revalidate(_ context.Context, c *call) *fault.Rejection {
 	if c.decision == nil {
 		return nil
 	}
@@ -26,7 +27,7 @@ func revalidate(_ context.Context, c *call) *callError {
 
 // checkInput checks an input of a tool. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
-func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
+func (r *run) checkInput(tool *catalog.Tool, input []byte) *fault.Rejection {
 	if isProgramTool(tool.ID()) {
 		return checkProgramInput(tool, input)
 	}
@@ -38,9 +39,9 @@ func (r *run) checkInput(tool *catalog.Tool, input []byte) *callError {
 	if err == nil {
 		return nil
 	}
-	e := failureFromCatalog(err)
+	e := fault.RejectionFromCatalog(err)
 	if !same {
-		e.Code = codeCatalogChanged
+		e.Code = fault.CodeCatalogChanged
 		e.Message = fmt.Sprintf("Tool %s has changed since this run first used it. %s", tool.ID(), e.Message)
 	}
 	return e

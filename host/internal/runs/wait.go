@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -42,14 +43,14 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 		case res != nil:
 			return res
 		default:
-			return Refused(f)
+			return f.Result()
 		}
 	}
 }
 
 // waitHere is WaitThrough of a run that this host has or takes. The failure says why it
 // does not: see held.
-func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result, _ *failure) {
+func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result, _ *codemode.Error) {
 	if f := e.enter(); f != nil {
 		return nil, f
 	}
@@ -58,7 +59,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 		return nil, f
 	}
 	if f := e.storeAway(ctx); f != nil {
-		return nil, and(f, keptAsItWas)
+		return nil, fault.Add(f, fault.KeptAsItWas)
 	}
 	defer e.advancer.yieldTo(ctx, runID)()
 	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
@@ -70,14 +71,14 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 		}
 	}
 	if f != nil && f.Reason == codemode.ReasonStoreFailed {
-		f = and(f, keptAsItWas)
+		f = fault.Add(f, fault.KeptAsItWas)
 	}
 	if f != nil {
 		return nil, e.explainMissing(f, s, runID)
 	}
 	res = e.resume(ctx, a, r, rec, wait, d)
 	if errors.Is(context.Cause(r.ctx), runstore.ErrFenced) {
-		return nil, failureFromStore(runstore.ErrFenced)
+		return nil, fault.FromStore(runstore.ErrFenced)
 	}
 	return res, nil
 }
@@ -95,14 +96,14 @@ func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *run, rec *runs
 }
 
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
-func (e *Engine) checkRunID(s codemode.Session, id string) *failure {
+func (e *Engine) checkRunID(s codemode.Session, id string) *codemode.Error {
 	if id == "" {
-		return failf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
+		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
 	}
 	if isRunID(id) {
 		return nil
 	}
-	f := failureFromStore(runstore.ErrNotFound)
+	f := fault.FromStore(runstore.ErrNotFound)
 	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
 	if tool, err := e.Views.SessionView(s).Catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
@@ -116,7 +117,7 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*run, *runstore.Record, *failure) {
+func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*run, *runstore.Record, *codemode.Error) {
 	r := e.runByID(id)
 	if r == nil {
 		return e.load(ctx, s, id, wait, turn)
@@ -131,8 +132,8 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 // reopen makes a run that this process has parked active. It returns no record if this
 // process has kept the claim all along. If this process has let go of the run, elsewhere
 // is true: another one may have a later state of it.
-func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *failure) {
-	if f := mayResume(r.session, s); f != nil {
+func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
+	if f := fault.MayResume(r.session, s); f != nil {
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
@@ -153,7 +154,7 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	}
 	err := r.record.ensureClaim(r.background())
 	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return nil, false, r.stayParked(failureFromStore(err))
+		return nil, false, r.stayParked(fault.FromStore(err))
 	}
 	rec, err = r.engine.Store.Get(ctx, r.id)
 	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
@@ -162,12 +163,12 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
-		return nil, false, withRun(failureFromStore(err), r)
+		return nil, false, withRun(fault.FromStore(err), r)
 	case errors.Is(err, runstore.ErrEnded): // in another process
 		r.letGo(err)
-		return nil, false, failureFromStore(err)
+		return nil, false, fault.FromStore(err)
 	case err != nil: // what cannot be read now may be read later
-		return nil, false, r.stayParked(failureFromStore(err))
+		return nil, false, r.stayParked(fault.FromStore(err))
 	case r.record.isCurrent(rec):
 		return rec, false, nil
 	}
@@ -190,29 +191,29 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 		rec, err = r.engine.Store.Get(ctx, r.id)
 		if err == nil && !r.record.isCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
 			r.record.giveUp(runstore.ErrFenced)
-			return d.failed(failureFromStore(runstore.ErrFenced))
+			return d.failed(fault.FromStore(runstore.ErrFenced))
 		}
 		if err != nil {
-			return d.postponed(failureFromStore(err))
+			return d.postponed(fault.FromStore(err))
 		}
 	}
 	d.keptUntil = rec.Expires
 	if f := r.engine.usedUp(r.session); f != nil {
-		return d.postponed(and(f, " The run is kept as it was."))
+		return d.postponed(fault.Add(f, " The run is kept as it was."))
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
-	r.replay.take(rec)
+	r.replay.Take(rec)
 	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
 		d.image = nil
-		r.replay.drop()
-		return d.postponed(failf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
+		r.replay.Drop()
+		return d.postponed(codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
 	}
 	return d.goOn()
 }
 
 // postponed is the result of a Wait that leaves the run as it was, with the output that the
 // store has of it.
-func (d *driver) postponed(f *failure) *codemode.Result {
+func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 	d.couldNot, d.carried = f, &d.output
 	res := d.failure(d.run.stayParked(f))
 	res.Output = nil
@@ -230,23 +231,23 @@ func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, 
 
 // delivered returns the result of a run that has ended and was not delivered. Without
 // d, the result counts as delivered.
-func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d *Delivery) (*codemode.Result, *failure) {
+func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d *Delivery) (*codemode.Result, *codemode.Error) {
 	if _, err := e.ended(ctx, s, id); err != nil {
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	claim, err := e.Store.Claim(ctx, id)
 	if err != nil {
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	stored, err := e.ended(ctx, s, id)
 	if err != nil { // it may have been delivered meanwhile
 		claim.Release()
-		return nil, failureFromStore(err)
+		return nil, fault.FromStore(err)
 	}
 	res := &codemode.Result{}
 	if err := res.UnmarshalJSON(stored.Result); err != nil {
 		claim.Release()
-		return nil, failf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
+		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
 	own := &Delivery{engine: e}
 	if d == nil {
@@ -268,7 +269,7 @@ func (e *Engine) ended(ctx context.Context, s codemode.Session, id string) (*run
 	if err != nil {
 		return nil, err
 	}
-	if f := mayResume(stored.Session, s); f != nil {
+	if f := fault.MayResume(stored.Session, s); f != nil {
 		return nil, f
 	}
 	return stored, nil
@@ -276,11 +277,11 @@ func (e *Engine) ended(ctx context.Context, s codemode.Session, id string) (*run
 
 // explainMissing says more of a run that is not there any more. It advises to start a program
 // again only if it is known to have called no tool.
-func (e *Engine) explainMissing(f *failure, s codemode.Session, id string) *failure {
+func (e *Engine) explainMissing(f *codemode.Error, s codemode.Session, id string) *codemode.Error {
 	if f.Reason == codemode.ReasonRunUnavailable && f.Phase == codemode.PhaseInput {
 		recent := e.recent.find(id, s)
 		if recent == nil {
-			f = and(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
+			f = fault.Add(f, " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again.")
 			f.Dispatched = true // for all that is known
 			return f
 		}
@@ -293,7 +294,7 @@ func (e *Engine) explainMissing(f *failure, s codemode.Session, id string) *fail
 	if f.Dispatched {
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
-	return and(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
+	return fault.Add(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
 }
 
 // refreshView resolves the view of a run that resumes.

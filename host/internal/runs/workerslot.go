@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
 // awaitSlot waits for one of the host's worker slots, which sessions get in turns, until a
@@ -26,7 +27,7 @@ func (e *Engine) awaitSlot(ctx context.Context, s codemode.Session, until time.T
 	case <-t.C():
 		err = errBusy
 	case <-e.parking:
-		err = errClosing
+		err = fault.ErrClosing
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-leaves:

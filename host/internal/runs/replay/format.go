@@ -1,4 +1,4 @@
-package runs
+package replay
 
 import (
 	"bytes"
@@ -20,12 +20,12 @@ import (
 // but in the first turn: language, source, memory limit, n × (global, id).
 const turnVersion = 1
 
-var errReplayFormat = errors.New("the log of the run has a format that this version does not read")
+var errFormat = errors.New("the log of the run has a format that this version does not read")
 
 // maxDecodedLog bounds a log once it is decompressed: all its text was once accounted for.
-const maxDecodedLog = 4*maxReplayLog + 1<<20
+const maxDecodedLog = 4*maxLog + 1<<20
 
-func encodeTurns(turns []loggedTurn) (b []byte) {
+func encodeTurns(turns []Turn) (b []byte) {
 	for i := range turns {
 		b = turns[i].encode(b)
 	}
@@ -44,11 +44,11 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-func (t *loggedTurn) encode(b []byte) []byte {
+func (t *Turn) encode(b []byte) []byte {
 	b = append(b, turnVersion)
 	b = append(b, t.path[:]...)
 	b = appendText(b, t.trace)
-	b = appendText(b, encodeCell(t.cell))
+	b = appendText(b, encodeCell(t.Cell))
 	b = binary.AppendUvarint(b, uint64(len(t.in)))
 	for _, s := range t.in {
 		b = binary.AppendUvarint(b, s.ID)
@@ -79,8 +79,8 @@ func encodeCell(c *wire.Cell) (b []byte) {
 	return b
 }
 
-// decodeLog reads the log of a record. The first turn has a cell, and no other.
-func decodeLog(compressed []byte) ([]loggedTurn, error) {
+// Decode reads the log of a record. The first turn has a cell, and no other.
+func Decode(compressed []byte) ([]Turn, error) {
 	r, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecodedLog))
 	if err != nil {
 		return nil, err
@@ -88,20 +88,20 @@ func decodeLog(compressed []byte) ([]loggedTurn, error) {
 	defer r.Close()
 	b, err := io.ReadAll(io.LimitReader(r, maxDecodedLog+1))
 	if err != nil || len(b) > maxDecodedLog {
-		return nil, errReplayFormat
+		return nil, errFormat
 	}
 	d := logDecoder{b: b}
-	var turns []loggedTurn
+	var turns []Turn
 	for len(d.b) > 0 && !d.failed {
 		turns = append(turns, d.turn())
 	}
 	for i, t := range turns {
-		if (t.cell != nil) != (i == 0) {
+		if (t.Cell != nil) != (i == 0) {
 			d.failed = true
 		}
 	}
 	if d.failed || len(turns) == 0 {
-		return nil, errReplayFormat
+		return nil, errFormat
 	}
 	return turns, nil
 }
@@ -146,14 +146,14 @@ func (d *logDecoder) times(f func()) {
 	}
 }
 
-func (d *logDecoder) turn() (t loggedTurn) {
+func (d *logDecoder) turn() (t Turn) {
 	if v := d.take(1); len(v) == 0 || v[0] != turnVersion {
 		d.failed = true
 	}
 	copy(t.path[:], d.take(uint64(len(t.path))))
 	t.trace = d.text()
 	if b := d.text(); len(b) > 0 {
-		t.cell = d.cell(b)
+		t.Cell = d.cell(b)
 	}
 	d.times(func() { t.in = append(t.in, wire.Settlement{ID: d.number(), OK: d.flag(), JSON: d.text()}) })
 	d.times(func() { t.files = append(t.files, loggedFile{string(d.text()), d.flag(), d.text()}) })

@@ -1,4 +1,4 @@
-package runs
+package output
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ func TestOutputBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 500).Draw(t, "limit")
 		texts := rapid.SliceOfN(rapid.String(), 0, 20).Draw(t, "texts")
-		b := outputBudget{limit: limit}
+		b := Budget{Limit: limit}
 		var total int64
 		for _, s := range texts {
 			q, err := json.Marshal(s)
@@ -28,13 +28,13 @@ func TestOutputBudget(t *testing.T) {
 			}
 			it := wire.Output{Kind: wire.OutputText, JSON: q}
 			total += itemBytes(codemode.Output{Kind: codemode.OutputKind(it.Kind), Value: it.JSON})
-			if f := b.add([]wire.Output{it}); f != nil {
+			if f := b.Add([]wire.Output{it}); f != nil {
 				t.Fatal(f)
 			}
 		}
 		var kept int64
 		var all, want strings.Builder
-		for _, o := range b.items {
+		for _, o := range b.Items {
 			kept += itemBytes(o)
 			all.WriteString(o.Text())
 			if !utf8.ValidString(o.Text()) {
@@ -44,8 +44,8 @@ func TestOutputBudget(t *testing.T) {
 		for _, s := range texts {
 			want.WriteString(strings.ToValidUTF8(s, "\uFFFD"))
 		}
-		if kept != b.used || kept > limit || kept+b.omitted != total {
-			t.Fatalf("kept %d (counted %d), omitted %d of %d under the limit %d", kept, b.used, b.omitted, total, limit)
+		if kept != b.Used || kept > limit || kept+b.Omitted != total {
+			t.Fatalf("kept %d (counted %d), omitted %d of %d under the limit %d", kept, b.Used, b.Omitted, total, limit)
 		}
 		if !strings.HasPrefix(want.String(), all.String()) {
 			t.Fatalf("kept %q of %q", all.String(), want.String())
@@ -96,16 +96,16 @@ func TestTruncatedSharesTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1<<10, 4<<10).Draw(t, "limit")
 		value := json.RawMessage(texts(100).Draw(t, "value"))
-		b := outputBudget{limit: limit}
+		b := Budget{Limit: limit}
 		var emitted int64
 		for _, s := range rapid.SliceOfN(texts(60), 0, 6).Draw(t, "items") {
 			kind := rapid.SampledFrom([]wire.OutputKind{wire.OutputText, wire.OutputJSON}).Draw(t, "kind")
 			emitted += itemBytes(codemode.Output{Kind: codemode.OutputKind(kind), Value: json.RawMessage(s)})
-			if f := b.add([]wire.Output{{Kind: kind, JSON: []byte(s)}}); f != nil {
+			if f := b.Add([]wire.Output{{Kind: kind, JSON: []byte(s)}}); f != nil {
 				t.Fatal(f)
 			}
 		}
-		gotValue, items := b.truncated(value, func(json.RawMessage) string { return " It is kept." })
+		gotValue, items := b.Truncated(value, func(json.RawMessage) string { return " It is kept." })
 		size := int64(len(gotValue))
 		for _, o := range items {
 			size += itemBytes(o)
@@ -142,8 +142,8 @@ func TestWorkerOutputIsChecked(t *testing.T) {
 		{Kind: wire.OutputJSON, JSON: nil},
 		{Kind: wire.OutputText, JSON: []byte(`7`)},
 	} {
-		b := outputBudget{limit: 100}
-		if f := b.add([]wire.Output{it}); f == nil || f.Reason != codemode.ReasonWorkerCrashed {
+		b := Budget{Limit: 100}
+		if f := b.Add([]wire.Output{it}); f == nil || f.Reason != codemode.ReasonWorkerCrashed {
 			t.Errorf("%s %q: %v, want it refused", it.Kind, it.JSON, f)
 		}
 	}

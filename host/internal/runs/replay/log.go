@@ -1,7 +1,6 @@
-package runs
+package replay
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -14,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// replayLog is what a run needs to be run again from its source by another build of the
+// Log is what a run needs to be run again from its source by another build of the
 // guest: the program, and of each turn what it got (answers, files, the worker's trace of
 // the clock and of random values) and a digest of what it asked for and emitted. The driver
 // of the run writes it, and a record carries it. A nil log takes nothing.
@@ -22,37 +21,37 @@ import (
 // A run of a store that ends with its process has no log. What the log of a run that is not
 // stored refers to is in memory anyway; one that becomes too large is given up, and so is the
 // log of a run whose process has too many.
-type replayLog struct {
-	room *atomic.Int64 // bytes that the logs of this process may still take
+type Log struct {
+	Room *atomic.Int64 // bytes that the logs of this process may still take
 
 	lost   string            // why the run cannot be replayed; "": it can
 	stored []byte            // zstd frames of turns
-	turns  []loggedTurn      // those that are not in stored
+	turns  []Turn            // those that are not in stored
 	taken  int64             // bytes, of room
-	turn   *loggedTurn       // that runs now; nil between turns
+	turn   *Turn             // that runs now; nil between turns
 	newest map[string][]byte // content of files as the guest knows them; nil: not found
 }
 
 // Bounds of a log in bytes. Answers count as they are, what is stored compressed.
 const (
-	maxReplayLog  = 4 << 20
-	maxReplayLogs = 128 << 20 // of all runs of a process
-	// maxCheckpointLog is what a record of a run that goes on may carry of its log if
+	maxLog  = 4 << 20
+	MaxLogs = 128 << 20 // of all runs of a process
+	// MaxCheckpointLog is what a record of a run that goes on may carry of its log if
 	// its image is smaller: each call writes such a record.
-	maxCheckpointLog = 64 << 10
+	MaxCheckpointLog = 64 << 10
 )
 
 // Why a run cannot be replayed.
 const (
 	lostTooLarge   = "it has got more than is kept for that"
 	lostNoRoom     = "the runs of its host had got more than is kept for that"
-	lostNoTrace    = "its guest was of a build that cannot be replayed"
-	lostNotWritten = "its host stopped while the program was running"
+	LostNoTrace    = "its guest was of a build that cannot be replayed"
+	LostNotWritten = "its host stopped while the program was running"
 )
 
-// loggedTurn is one turn of the guest.
-type loggedTurn struct {
-	cell  *wire.Cell // of the first turn
+// Turn is one turn of the guest.
+type Turn struct {
+	Cell  *wire.Cell // of the first turn
 	in    []wire.Settlement
 	files []loggedFile
 	trace []byte
@@ -97,16 +96,16 @@ func digestText(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// start notes that a program is about to run its first turn, or with in a later one.
-func (l *replayLog) start(cell *wire.Cell, in []wire.Settlement) {
+// Start notes that a program is about to run its first turn, or with in a later one.
+func (l *Log) Start(cell *wire.Cell, in []wire.Settlement) {
 	if l == nil || l.lost != "" {
 		return
 	}
-	l.turn = &loggedTurn{cell: cell, in: in}
+	l.turn = &Turn{Cell: cell, in: in}
 }
 
-// file notes a file that the guest has read in this turn.
-func (l *replayLog) file(path string, data []byte, found bool) {
+// File notes a File that the guest has read in this turn.
+func (l *Log) File(path string, data []byte, found bool) {
 	if l == nil || l.turn == nil {
 		return
 	}
@@ -123,8 +122,8 @@ func (l *replayLog) file(path string, data []byte, found bool) {
 	l.turn.files = append(l.turn.files, loggedFile{path, found, data})
 }
 
-// end notes what the turn came to.
-func (l *replayLog) end(rep *wire.Report) {
+// End notes what the turn came to.
+func (l *Log) End(rep *wire.Report) {
 	if l == nil || l.turn == nil {
 		return
 	}
@@ -134,17 +133,17 @@ func (l *replayLog) end(rep *wire.Report) {
 		return // the run ends
 	}
 	if len(rep.Trace) == 0 {
-		l.lose(lostNoTrace)
+		l.lose(LostNoTrace)
 		return
 	}
 	t.trace, t.path = rep.Trace, digestOf(rep)
 	n := t.bytes()
-	if l.taken+n > maxReplayLog {
+	if l.taken+n > maxLog {
 		l.lose(lostTooLarge)
 		return
 	}
-	if l.room.Add(-n) < 0 {
-		l.room.Add(n)
+	if l.Room.Add(-n) < 0 {
+		l.Room.Add(n)
 		l.lose(lostNoRoom)
 		return
 	}
@@ -155,10 +154,10 @@ func (l *replayLog) end(rep *wire.Report) {
 // turnOverhead is about what a turn, an answer or a file takes besides its texts.
 const turnOverhead = 64
 
-func (t *loggedTurn) bytes() int64 {
+func (t *Turn) bytes() int64 {
 	n := turnOverhead + len(t.trace)
-	if t.cell != nil {
-		n += len(t.cell.Source)
+	if t.Cell != nil {
+		n += len(t.Cell.Source)
 	}
 	for _, s := range t.in {
 		n += turnOverhead + len(s.JSON)
@@ -170,39 +169,39 @@ func (t *loggedTurn) bytes() int64 {
 }
 
 // lose gives the log up.
-func (l *replayLog) lose(why string) {
+func (l *Log) lose(why string) {
 	if l == nil {
 		return
 	}
-	l.drop()
+	l.Drop()
 	l.lost = why
 }
 
-// drop forgets what the log holds in memory: the store has it, or the run ends.
-func (l *replayLog) drop() {
+// Drop forgets what the log holds in memory: the store has it, or the run ends.
+func (l *Log) Drop() {
 	if l == nil {
 		return
 	}
-	l.room.Add(l.taken)
+	l.Room.Add(l.taken)
 	l.stored, l.turns, l.taken, l.turn, l.newest = nil, nil, 0, nil, nil
 }
 
-// take makes the log that of a record.
-func (l *replayLog) take(rec *runstore.Record) {
+// Take makes the log that of a record.
+func (l *Log) Take(rec *runstore.Record) {
 	if l == nil {
 		return
 	}
-	l.drop()
+	l.Drop()
 	l.stored, l.lost = rec.Replay, rec.NoReplay
 	if len(l.stored) == 0 && l.lost == "" && rec.Started() {
-		l.lost = lostNoTrace // an earlier version of the host wrote the record
+		l.lost = LostNoTrace // an earlier version of the host wrote the record
 	}
 	l.taken = int64(len(l.stored))
-	l.room.Add(-l.taken) // it was admitted once
+	l.Room.Add(-l.taken) // it was admitted once
 }
 
-// put enters the log into a record.
-func (l *replayLog) put(rec *runstore.Record) {
+// Put enters the log into a record.
+func (l *Log) Put(rec *runstore.Record) {
 	if l == nil {
 		return
 	}
@@ -213,7 +212,7 @@ func (l *replayLog) put(rec *runstore.Record) {
 }
 
 // compress moves turns into stored.
-func (l *replayLog) compress() {
+func (l *Log) compress() {
 	before := int64(len(l.stored))
 	l.stored = zstdEncoder.EncodeAll(encodeTurns(l.turns), slices.Clip(l.stored))
 	var raw int64
@@ -222,7 +221,7 @@ func (l *replayLog) compress() {
 	}
 	more := int64(len(l.stored)) - before - raw
 	l.taken += more
-	l.room.Add(-more)
+	l.Room.Add(-more)
 	l.turns = nil
 }
 
@@ -230,15 +229,7 @@ func (l *replayLog) compress() {
 var zstdEncoder = func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
-		panic("runs: zstd options: " + err.Error())
+		panic("replay: zstd options: " + err.Error())
 	}
 	return e
 }()
-
-// file serves a virtual file of the run and notes that the guest has read it. The driver
-// calls it during a turn.
-func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
-	data, found = r.serve(ctx, path)
-	r.replay.file(path, data, found)
-	return data, found
-}

@@ -1,24 +1,27 @@
-package runs
+package replay
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/metrics"
-	"github.com/quoinhq/quoin/host/internal/observe"
-	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
+// manualClock is a clock that goes on when it is told to.
+type manualClock struct{ now time.Time }
+
+func (c *manualClock) Now() time.Time { return c.now }
+
 // slowGuest is a guest that computes for so long in each turn, and is stopped at the deadline.
 type slowGuest struct {
-	clock   *stillClock
+	clock   *manualClock
 	takes   time.Duration
 	answers func() *wire.Report // of each turn
 	turns   int
@@ -44,17 +47,17 @@ func (g *slowGuest) run(deadline time.Time) (*wire.Report, error) {
 func idleReport() *wire.Report { return &wire.Report{Status: wire.StatusIdle} }
 
 // replayed replays so many turns, in which a guest asked for nothing, and says why that failed.
-func (g *slowGuest) replayed(s codemode.Settings, turns int) *failure {
-	log := make([]loggedTurn, turns)
+func (g *slowGuest) replayed(s codemode.Settings, turns int) *codemode.Error {
+	log := make([]Turn, turns)
 	for i := range log {
 		log[i].path = digestOf(idleReport())
 	}
-	log[0].cell = &wire.Cell{}
-	r := newReplaying(g, log, s.WithDefaults(), DefaultTimes.CPUGrace, func() error { return nil })
+	log[0].Cell = &wire.Cell{}
+	r := New(g, log, s.WithDefaults(), timing.Defaults.CPUGrace, func() error { return nil })
 	r.now, g.clock.now = g.clock.Now, time.Now()
-	r.end = g.clock.now.Add(cpuShare*s.WithDefaults().CPUBudget + DefaultTimes.CPUGrace)
-	if err := r.run(context.Background()); err != nil {
-		return (&Engine{}).notReplayed(&runstore.Record{}, err)
+	r.end = g.clock.now.Add(CPUShare*s.WithDefaults().CPUBudget + timing.Defaults.CPUGrace)
+	if err := r.Run(context.Background()); err != nil {
+		return Failure(&runstore.Record{}, err)
 	}
 	return nil
 }
@@ -74,7 +77,7 @@ func TestEachTurnOfAReplayHasItsTime(t *testing.T) {
 		"one turn, near it":   {10 * time.Second, 1, 1},
 		"many of the longest": {10 * time.Second, 16, 16},
 	} {
-		g := &slowGuest{clock: &stillClock{}, takes: tc.takes, answers: idleReport}
+		g := &slowGuest{clock: &manualClock{}, takes: tc.takes, answers: idleReport}
 		f := g.replayed(settings, tc.turns)
 		if g.turns != tc.ok || (f == nil) != (tc.turns == tc.ok) {
 			t.Errorf("%s: %d turns in time, want %d; got %v", name, g.turns, tc.ok, f)
@@ -104,7 +107,7 @@ func TestWhatAReplayIsStoppedFor(t *testing.T) {
 		"other random values":            {failed(wire.CodeInternal, wire.ReasonReplayDiverged), codemode.CodeInvalidInput, codemode.ReasonReplayDiverged},
 		"a call that was not made first": {&wire.Report{Status: wire.StatusIdle, Requests: []wire.Request{{ID: 1}}}, codemode.CodeInvalidInput, codemode.ReasonReplayDiverged},
 	} {
-		g := &slowGuest{clock: &stillClock{}, answers: func() *wire.Report { return tc.report }}
+		g := &slowGuest{clock: &manualClock{}, answers: func() *wire.Report { return tc.report }}
 		if f := g.replayed(codemode.Settings{}, 1); f == nil || f.Code != tc.code || f.Reason != tc.reason {
 			t.Errorf("%s: got %+v", name, f)
 		}
@@ -128,9 +131,9 @@ func (g readingGuest) ReplayTurn(context.Context, []wire.Settlement, []byte, tim
 func TestAReplayReadsTheSameFiles(t *testing.T) {
 	t.Parallel()
 	for path, same := range map[string]bool{"mcp/a.d.ts": true, "mcp/b.d.ts": false} {
-		log := []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport()), files: []loggedFile{{path: "mcp/a.d.ts", found: true}}}}
-		r := newReplaying(readingGuest{path}, log, codemode.Settings{}.WithDefaults(), DefaultTimes.CPUGrace, func() error { return nil })
-		err := r.run(t.Context())
+		log := []Turn{{Cell: &wire.Cell{}, path: digestOf(idleReport()), files: []loggedFile{{path: "mcp/a.d.ts", found: true}}}}
+		r := New(readingGuest{path}, log, codemode.Settings{}.WithDefaults(), timing.Defaults.CPUGrace, func() error { return nil })
+		err := r.Run(t.Context())
 		var diverged *divergedError
 		if errors.As(err, &diverged) == same || same && err != nil {
 			t.Errorf("a replay that reads %s, which the log has: %v; got %v", path, same, err)
@@ -138,66 +141,12 @@ func TestAReplayReadsTheSameFiles(t *testing.T) {
 	}
 }
 
-// TestAReplayEndsWithItsHost, or when its caller leaves, between two turns.
-func TestAReplayEndsWithItsHost(t *testing.T) {
+// TestAStoppedReplayEnds between two turns, with the error that says why.
+func TestAStoppedReplayEnds(t *testing.T) {
 	t.Parallel()
-	left, leave := context.WithCancel(t.Context())
-	leave()
-	for name, tc := range map[string]struct {
-		closing bool
-		ctx     context.Context
-		want    error
-	}{
-		"the host closes":   {true, t.Context(), errClosing},
-		"the caller leaves": {false, leavesTheRun(left), errReplayLate},
-		"neither":           {false, leavesTheRun(t.Context()), nil},
-	} {
-		g := &slowGuest{clock: &stillClock{now: time.Now()}, answers: idleReport}
-		e := &Engine{closing: tc.closing}
-		r := newReplaying(g, []loggedTurn{{cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), DefaultTimes.CPUGrace, e.replayStopped(tc.ctx))
-		if err := r.run(t.Context()); !errors.Is(err, tc.want) || (g.turns == 0) != (tc.want != nil) {
-			t.Errorf("%s: %d turns, %v", name, g.turns, err)
-		}
-	}
-}
-
-// TestTheWaitForASlotIsNoPartOfAReplay: a replay waits for a worker for as long as its caller.
-func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
-	t.Parallel()
-	clock := &stillClock{now: time.Now()}
-	e := &Engine{clock: clock}
-	s := codemode.Settings{Timeout: 10 * time.Second}
-	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
-		if got := e.slotPatience(t.Context(), s, wait).Sub(clock.now); got != want {
-			t.Errorf("with a caller for %v it waits %v, want %v", wait, got, want)
-		}
-	}
-}
-
-// TestNoSlot: who waits for a slot waits no longer than the host and the caller are there.
-func TestNoSlot(t *testing.T) {
-	t.Parallel()
-	over := make(chan struct{})
-	close(over)
-	for name, tc := range map[string]struct {
-		parking, leaves chan struct{}
-		until           time.Duration
-		want            error
-	}{
-		"the host shuts down": {over, nil, time.Hour, errClosing},
-		"the caller leaves":   {nil, over, time.Hour, errBusy},
-		"its time is over":    {nil, nil, 0, errBusy},
-	} {
-		e := &Engine{clock: realClock{}, parking: tc.parking, meters: newMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())}
-		e.Logger, e.Observer = slog.New(slog.DiscardHandler), &observe.Observer{Metrics: metrics.New(metrics.State{})}
-		session := codemode.Session{AgentID: "a"}
-		<-e.meters.workers.Queue(quota.OwnerOf(session)).Ready()
-		if _, err := e.awaitSlot(t.Context(), session, time.Now().Add(tc.until), tc.leaves); err != tc.want {
-			t.Errorf("%s: got %v, want %v", name, err, tc.want)
-		}
-		e.meters.workers.Give(quota.OwnerOf(session), 1)
-		if _, err := e.awaitSlot(t.Context(), session, time.Now(), nil); err != nil || e.meters.workers.Used() != 1 {
-			t.Errorf("%s: afterwards %v, %d in use", name, err, e.meters.workers.Used())
-		}
+	g := &slowGuest{clock: &manualClock{now: time.Now()}, answers: idleReport}
+	r := New(g, []Turn{{Cell: &wire.Cell{}, path: digestOf(idleReport())}}, codemode.Settings{}.WithDefaults(), timing.Defaults.CPUGrace, func() error { return fault.ErrClosing })
+	if err := r.Run(t.Context()); !errors.Is(err, fault.ErrClosing) || g.turns != 0 {
+		t.Errorf("%d turns, %v", g.turns, err)
 	}
 }

@@ -1,4 +1,5 @@
-package runs
+// Package timing has the times that the run engine waits for.
+package timing
 
 import "time"
 
@@ -90,8 +91,8 @@ type Times struct {
 	LastWakesTimeout time.Duration
 }
 
-// DefaultTimes are the times of a host.
-var DefaultTimes = Times{
+// Defaults are the times of a host.
+var Defaults = Times{
 	QuestionGrace: 10 * time.Second,
 	ClientGrace:   250 * time.Millisecond,
 	AnswerMargin:  time.Second,

@@ -1,4 +1,4 @@
-package runs
+package output
 
 import (
 	"encoding/json"
@@ -34,38 +34,38 @@ const (
 // markerRoom is more than a marker takes next to its value and the sentence about it.
 const markerRoom = 192
 
-// truncated shares the budget between items and value. A value of up to half of
+// Truncated shares the budget between items and value. A value of up to half of
 // it is kept whole, and a longer one gets whatever the items leave, at least half. Keep
 // puts a value that is cut aside, and says how to get it.
-func (b *outputBudget) truncated(value json.RawMessage, keep func(json.RawMessage) string) (json.RawMessage, []codemode.Output) {
-	if b.fits(value) {
-		return value, b.items
+func (b *Budget) Truncated(value json.RawMessage, keep func(json.RawMessage) string) (json.RawMessage, []codemode.Output) {
+	if b.Fits(value) {
+		return value, b.Items
 	}
-	room := b.limit / 2
-	if b.omitted == 0 {
-		room = max(room, b.limit-b.used)
+	room := b.Limit / 2
+	if b.Omitted == 0 {
+		room = max(room, b.Limit-b.Used)
 	}
 	if int64(len(value)) > room {
 		value = markerOf(value, int(room), valueGuidance+keep(value))
 	}
-	return value, b.within(b.limit - int64(len(value)))
+	return value, b.Within(b.Limit - int64(len(value)))
 }
 
-// within returns the items in at most limit bytes, with a marker at the end if
+// Within returns the items in at most limit bytes, with a marker at the end if
 // some are left out.
-func (b *outputBudget) within(limit int64) []codemode.Output {
-	if b.omitted == 0 && b.used <= limit {
-		return b.items
+func (b *Budget) Within(limit int64) []codemode.Output {
+	if b.Omitted == 0 && b.Used <= limit {
+		return b.Items
 	}
-	less := outputBudget{limit: limit - markerRoom}
-	for _, o := range b.items {
+	less := Budget{Limit: limit - markerRoom}
+	for _, o := range b.Items {
 		less.addItem(o)
 	}
-	last, err := jsontext.Marshal(outputMarker{true, less.omitted + b.omitted, truncateGuidance})
+	last, err := jsontext.Marshal(outputMarker{true, less.Omitted + b.Omitted, truncateGuidance})
 	if err != nil {
-		return less.items
+		return less.Items
 	}
-	return append(less.items, codemode.Output{Kind: codemode.OutputJSON, Value: last})
+	return append(less.Items, codemode.Output{Kind: codemode.OutputJSON, Value: last})
 }
 
 // leastOfValue is what a marker shows of a value at the least, in bytes. Where there is

@@ -1,0 +1,2 @@
+// Package output collects what a program emits and keeps a result within its limit.
+package output
