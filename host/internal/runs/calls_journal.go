@@ -9,6 +9,22 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
+// record puts fresh calls into the queue and what the table holds into a record, which complete
+// then completes while the table does not change. It returns the calls that have got a slot.
+func (t *callTable) record(r *runstore.Record, fresh []*entry, identify func(*entry), complete func(*runstore.Record)) (started []*entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	started = t.enqueue(fresh)
+	r.Calls = t.takeImage(identify)
+	r.Answered = slices.Clone(t.answered)
+	r.Dispatched, r.Counters = t.dispatched > 0, t.counters
+	complete(r)
+	for _, c := range r.Calls {
+		r.Expires = later(r.Expires, c.KeepUntil)
+	}
+	return started
+}
+
 // takeImage makes the pending calls the calls that the newest image waits for, and
 // returns them as a record holds them. The caller holds mu.
 func (t *callTable) takeImage(identify func(*entry)) []runstore.Call {

@@ -61,6 +61,21 @@ func (t *callTable) questionAsked(c *entry, approval string, input, resume []byt
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
+// nextRound counts a round of questions of a call's tool, and returns how many there were.
+func (t *callTable) nextRound(c *entry) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Rounds++
+	return c.Rounds
+}
+
+// awaitsAnswer reports whether a call waits for a person or for the client.
+func (t *callTable) awaitsAnswer(c *entry) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
+}
+
 // judged notes which saved program a person is about to be asked about.
 func (t *callTable) judged(c *entry, program string) {
 	t.mu.Lock()
@@ -255,7 +270,7 @@ func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksCl
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range t.answered {
-		if (&entry{Call: runstore.Call{ID: id, Method: methodOfAsked}}).publicID() != callID {
+		if publicID(&runstore.Call{ID: id, Method: methodOfAsked}) != callID {
 			continue
 		}
 		if a := t.clientCalls[id]; a != nil {
@@ -309,4 +324,16 @@ func (t *callTable) status() callStatus {
 		s.blockedOnPeople = t.onApproval
 	}
 	return s
+}
+
+// awaitedApprovals returns the ids of the approvals that calls wait for.
+func (t *callTable) awaitedApprovals() (ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.sorted() {
+		if id := awaitedApproval(&c.Call); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

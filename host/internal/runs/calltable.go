@@ -30,6 +30,16 @@ func (m *countedMutex) Lock() {
 	m.taken++
 }
 
+// timesTaken returns how often the mutex was taken.
+func (m *countedMutex) timesTaken() uint64 {
+	m.Mutex.Lock()
+	defer m.Mutex.Unlock()
+	return m.taken
+}
+
+// timesLocked returns how often the table was locked.
+func (t *callTable) timesLocked() uint64 { return t.mu.timesTaken() }
+
 // callTable holds the bridge calls of one run from the request to the delivery of the
 // answer: which calls wait for a slot, which are in flight, and which answers wait for
 // the guest. It also holds what those calls cost: counters and charged bytes.
@@ -83,10 +93,21 @@ type entry struct {
 	changing bool // it counts in callTable.changing
 }
 
-// publicID names the call in results and events.
-func (c *entry) publicID() string {
+// newCallTable returns an empty table.
+func newCallTable(runID string, slots int, busy *inFlight, times *timing.Times, a account) *callTable {
+	return &callTable{runID: runID, slots: slots, busy: busy, times: times, pending: make(map[uint64]*entry), account: a}
+}
+
+// useKey has every call of the run use one idempotency key. It comes before the first call.
+func (t *callTable) useKey(key string) { t.key = key }
+
+// publicID names a call in results and events.
+func publicID(c *runstore.Call) string {
 	return "bridge:" + c.Method + ":" + strconv.FormatUint(c.ID, 10)
 }
+
+// publicID names the call in results and events.
+func (c *entry) publicID() string { return publicID(&c.Call) }
 
 // isTool reports whether the call runs a tool.
 func (c *entry) isTool() bool {
@@ -95,13 +116,6 @@ func (c *entry) isTool() bool {
 		return true
 	}
 	return false
-}
-
-// locked runs a step with mu held. A panic in the step releases mu too.
-func (t *callTable) locked(step func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	step()
 }
 
 // begin returns the context under which a call is performed. It ends with parent,
@@ -115,6 +129,13 @@ func (t *callTable) begin(parent context.Context, c *entry) (ctx context.Context
 	}
 	c.cancel = cancel
 	return ctx, func() { cancel(nil) }
+}
+
+// start adds calls to the queue and returns those that have got a slot.
+func (t *callTable) start(calls []*entry) (started []*entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.enqueue(calls)
 }
 
 // enqueue adds calls to the queue and returns the calls that have got a slot. The
@@ -341,7 +362,12 @@ func (t *callTable) list() (out []runstore.Call) {
 func (t *callTable) describe(room int64) ([]codemode.PendingCall, codemode.Reason) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return describeCalls(t.sorted(), room)
+	sorted := t.sorted()
+	calls := make([]*runstore.Call, len(sorted))
+	for i, c := range sorted {
+		calls[i] = &c.Call
+	}
+	return describeCalls(calls, room)
 }
 
 // idle reports whether no call is in flight or on the way to the store.
@@ -390,6 +416,30 @@ func (t *callTable) close() (onApproval []runstore.Call) {
 	return onApproval
 }
 
+// hold adds the call that stands for the program itself, about which a person is asked.
+func (t *callTable) hold(c *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending[0] = c
+}
+
+// release removes a call that was to be held, because there is nothing to ask.
+func (t *callTable) release(c *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remove(c)
+}
+
+// heldProgram returns the call that stands for the held program, or nil.
+func (t *callTable) heldProgram() *entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.pending[0]; c != nil && c.Method == methodExec {
+		return c
+	}
+	return nil
+}
+
 // takeHeld removes the call that stands for the held program, which has settled.
 func (t *callTable) takeHeld() *entry {
 	t.mu.Lock()
@@ -408,11 +458,11 @@ const maxTurnCPU = 2 * time.Hour
 // yield, and approval if a person has to decide about a call, unless the client has to
 // answer another call. Inputs that the client is to answer share room bytes; of an
 // input beyond that, only the size is given.
-func describeCalls(calls []*entry, room int64) ([]codemode.PendingCall, codemode.Reason) {
+func describeCalls(calls []*runstore.Call, room int64) ([]codemode.PendingCall, codemode.Reason) {
 	reason, client, approval := codemode.ReasonYield, false, false
 	out := []codemode.PendingCall{}
 	for _, c := range calls {
-		p := codemode.PendingCall{ID: c.publicID(), Method: c.Method, Tool: c.Tool}
+		p := codemode.PendingCall{ID: publicID(c), Method: c.Method, Tool: c.Tool}
 		switch {
 		case c.State == runstore.CallAsked:
 			client = true
@@ -421,7 +471,7 @@ func describeCalls(calls []*entry, room int64) ([]codemode.PendingCall, codemode
 			} else {
 				p.InputBytes = size
 			}
-		case awaitedApproval(&c.Call) != "":
+		case awaitedApproval(c) != "":
 			approval = true
 		}
 		if c.Method == string(wire.MethodCall) && p.Tool == "" {

@@ -68,12 +68,12 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 
 // PendingInput is Host.PendingInput.
 func (e *Engine) PendingInput(ctx context.Context, s codemode.Session, runID, callID string) (json.RawMessage, error) {
-	calls, f := e.callsOf(ctx, s, runID)
+	pending, f := e.callsOf(ctx, s, runID)
 	if f != nil {
 		return nil, f
 	}
-	for _, c := range calls {
-		if c.State == runstore.CallAsked && (&entry{Call: c}).publicID() == callID {
+	for _, c := range pending {
+		if c.State == runstore.CallAsked && publicID(&c) == callID {
 			return c.Input, nil
 		}
 	}

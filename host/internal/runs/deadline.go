@@ -23,8 +23,7 @@ func (d *driver) turnDeadline() time.Time {
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
 // driver alone changes what it reads.
 func (d *driver) cpuLeft() time.Duration {
-	c := &d.run.calls.counters
-	return max(0, d.run.settings.CPUBudget-time.Duration(int64(c.CPUMicros)+c.QueryMicros)*time.Microsecond)
+	return max(0, d.run.settings.CPUBudget-d.run.calls.computed())
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.

@@ -43,7 +43,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		}
 	}
 	r := e.makeRun(id, s, language, to)
-	r.calls.key = in.IdempotencyKey
+	r.calls.useKey(in.IdempotencyKey)
 	if in.MaxOutput > 0 {
 		r.settings.MaxOutput = in.MaxOutput
 	}

@@ -184,16 +184,6 @@ func (t *callTable) mayBeSuspended(image int, must bool) *codemode.Error {
 	return nil
 }
 
-// usedUp is the failure of a run that may not compute now.
-func (e *Engine) usedUp(s codemode.Session) *codemode.Error {
-	d := e.meters.cpu.Denied(quota.OwnerOf(s), time.Now())
-	if d == nil {
-		return nil
-	}
-	e.ReportDenied(s, d)
-	return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot compute now: %v. Try again later.", d)
-}
-
 // answerTooMuch rejects a call whose answer does not fit into the memory of the host.
 func answerTooMuch(c *entry, tool *catalog.Tool, d *quota.Denied) *fault.Rejection {
 	e := fault.Reject(fault.CodeQuota, "The answer does not fit into the memory of the host: %v.", d)
@@ -229,6 +219,14 @@ func (t *callTable) countedAt(start, now time.Time) (c runstore.Counters, dispat
 	c.WallMicros += now.Sub(start).Microseconds()
 	c.ApprovalMicros = t.approvalWait(now).Microseconds()
 	return c, t.dispatched > 0
+}
+
+// computed is how long the program has computed, with what the host did for it. The driver
+// alone changes and reads that.
+func (t *callTable) computed() time.Duration { return computed(&t.counters) }
+
+func computed(c *runstore.Counters) time.Duration {
+	return time.Duration(int64(c.CPUMicros)+c.QueryMicros) * time.Microsecond
 }
 
 // countTurn adds what a turn has cost. The worker's word is bounded: no counter may

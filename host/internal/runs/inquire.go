@@ -43,12 +43,7 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault
 	if ctx.Err() != nil {
 		return c.notMade(fault.NotDispatched())
 	}
-	round := 0
-	c.run.calls.locked(func() {
-		c.Rounds++
-		round = c.Rounds
-	})
-	if round > maxRounds {
+	if c.run.calls.nextRound(c.entry) > maxRounds {
 		return c.notMade(fault.Reject(fault.CodeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)

@@ -28,7 +28,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: (&entry{Call: runstore.Call{Method: methodExec}}).publicID(),
+		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: publicID(&runstore.Call{Method: methodExec}),
 	}
 }
 
@@ -64,23 +64,19 @@ func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
 	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
-	r.calls.locked(func() { r.calls.pending[0] = c.entry })
+	r.calls.hold(c.entry)
 	err := c.ask(ctx, asks)
 	runObserver{r}.observeQuestion(c.entry, c.question)
-	var started []*entry
-	r.calls.locked(func() {
-		if c.question == nil {
-			r.calls.remove(c.entry)
-		} else {
-			started = r.calls.enqueue([]*entry{c.entry})
-		}
-	})
+	if c.question == nil {
+		r.calls.release(c.entry)
+	}
 	switch {
 	case err != nil:
 		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
 	case c.question == nil:
 		return nil
 	}
+	started := r.calls.start([]*entry{c.entry})
 	r.driver.held = &p
 	r.launch(started, nil)
 	return nil

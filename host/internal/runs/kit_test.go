@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -87,11 +87,11 @@ func (r *run) callOf(t *testing.T, tool string) *call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.calls.lastID++
-	e := &entry{Call: runstore.Call{ID: r.calls.lastID, Method: "call", Target: tool, Tool: found.ID(), Args: json.RawMessage(`{}`), State: runstore.CallQueued}}
-	r.calls.locked(func() {
-		r.calls.pending[e.ID] = e
-		r.calls.enqueue([]*entry{e})
-	})
+	b, f := r.calls.admit([]wire.Request{{ID: uint64(len(r.calls.list()) + 1), Method: wire.MethodCall, Target: tool, Args: []byte(`{}`)}}, true)
+	if f != nil {
+		t.Fatal(f)
+	}
+	e := b.started[0]
+	r.calls.resolved(e, found.ID())
 	return &call{entry: e, run: r, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
 }

@@ -88,10 +88,10 @@ func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
 		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
 		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.hasGuestOf(rec),
 	}
-	calls := make([]*entry, 0, len(rec.Calls))
-	for _, c := range rec.Calls {
-		calls = append(calls, &entry{Call: c})
+	pending := make([]*runstore.Call, len(rec.Calls))
+	for i := range rec.Calls {
+		pending[i] = &rec.Calls[i]
 	}
-	info.PendingToolCalls, info.Reason = describeCalls(calls, codemode.Ranges().MaxOutput.Default)
+	info.PendingToolCalls, info.Reason = describeCalls(pending, codemode.Ranges().MaxOutput.Default)
 	return info
 }

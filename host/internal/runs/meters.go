@@ -33,3 +33,13 @@ func newMeters(q codemode.Quotas, maxWorkers int, s codemode.Settings) *meters {
 		warned:    map[string]time.Time{}, skipped: map[string]int{},
 	}
 }
+
+// usedUp is the failure of a run that may not compute now.
+func (e *Engine) usedUp(s codemode.Session) *codemode.Error {
+	d := e.meters.cpu.Denied(quota.OwnerOf(s), time.Now())
+	if d == nil {
+		return nil
+	}
+	e.ReportDenied(s, d)
+	return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot compute now: %v. Try again later.", d)
+}

@@ -122,9 +122,7 @@ func (r *run) leaves(c *call) bool {
 	if s := r.now(); s != stateLeaving && s != stateLeft {
 		return false
 	}
-	r.calls.mu.Lock()
-	defer r.calls.mu.Unlock()
-	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
+	return r.calls.awaitsAnswer(c.entry)
 }
 
 // approvalOf returns the question of that id about a call.

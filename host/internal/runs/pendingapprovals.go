@@ -32,15 +32,3 @@ func pendingApproval(a *policy.Approval) codemode.PendingApproval {
 	}
 	return p
 }
-
-// awaitedApprovals returns the ids of the approvals that calls wait for.
-func (t *callTable) awaitedApprovals() (ids []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, c := range t.sorted() {
-		if id := awaitedApproval(&c.Call); id != "" {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}

@@ -83,7 +83,7 @@ func (rec *record) admit(reqs []wire.Request) (burst, *codemode.Error) {
 func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*entry, lost, err error) {
 	if !rec.journaling() {
 		if len(fresh) > 0 {
-			rec.calls.locked(func() { started = rec.calls.enqueue(fresh) })
+			started = rec.calls.start(fresh)
 		}
 		return started, nil, nil
 	}
@@ -182,17 +182,7 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 	rec.journaled = 0
 	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.newest.generation, Image: image}
 	rec.describe(r)
-	rec.calls.locked(func() {
-		started = rec.calls.enqueue(fresh)
-		r.Calls = rec.calls.takeImage(rec.identify)
-		r.Answered = append([]uint64(nil), rec.calls.answered...)
-		r.Dispatched, r.Counters = rec.calls.dispatched > 0, rec.calls.counters
-		complete(r)
-		for _, c := range r.Calls {
-			r.Expires = later(r.Expires, c.KeepUntil)
-		}
-	})
-	return r, started
+	return r, rec.calls.record(r, fresh, rec.identify, complete)
 }
 
 // settle enters the outcome of a call that has a slot. The guest gets the answer once

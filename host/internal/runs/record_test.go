@@ -73,10 +73,9 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	shares := quota.Shares{Session: 100, Agent: 100}
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
 	w := &recordWorld{T: t, store: &watchedStore{}}
-	w.calls = &callTable{
-		runID: "run_x", slots: 2, busy: &inFlight{}, times: &timing.Defaults, pending: map[uint64]*entry{},
-		account: account{held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) }},
-	}
+	w.calls = newCallTable("run_x", 2, &inFlight{}, &timing.Defaults, account{
+		held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) },
+	})
 	w.record = &record{
 		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
 		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {}, countFenced: func(err error) error { return err },
@@ -142,8 +141,8 @@ func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
 		t.Fatalf("%d calls have got a slot: %v", len(started), lost)
 	}
 	next, lost := w.settle(started[0], `1`)
-	if len(next) != 1 || lost != nil || len(w.calls.inbox) != 1 {
-		t.Errorf("%d calls have got the slot, %d answers: %v", len(next), len(w.calls.inbox), lost)
+	if len(next) != 1 || lost != nil || !w.calls.status().deliverable {
+		t.Errorf("%d calls have got the slot: %v", len(next), lost)
 	}
 	if len(w.store.writes) != 0 {
 		t.Errorf("it wrote %v", w.store.writes)
@@ -265,22 +264,6 @@ func TestAnEndedRunJournalsNothing(t *testing.T) {
 	}
 }
 
-// TestTheInputOfAClientCallIsChargedOnce: an input that an approval has charged, or the
-// host before, is not charged again when the client is asked.
-func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
-	t.Parallel()
-	w := newRecordWorld(t)
-	c := w.request(1)[0]
-	input := []byte(`{"text":"a somewhat long input"}`)
-	w.calls.questionAsked(c, "approval", input, nil, time.Time{})
-	if _, d := w.calls.askClient(c, input, time.Now()); d != nil {
-		t.Fatal(d)
-	}
-	if c.charged != c.heldBytes() || w.calls.account.bytes != c.heldBytes() {
-		t.Errorf("charged %d, in all %d, for a call of %d bytes", c.charged, w.calls.account.bytes, c.heldBytes())
-	}
-}
-
 // TestAFinishedRunIsForgotten, but not one that another host has changed since.
 func TestAFinishedRunIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -322,21 +305,5 @@ func TestACancellationIsJournaled(t *testing.T) {
 	rec, err := w.store.Get(t.Context(), "run_x")
 	if err != nil || len(rec.Calls) != 3 || !rec.Calls[2].GivenUp || rec.Calls[1].GivenUp {
 		t.Errorf("the store has %+v, %v", rec, err)
-	}
-}
-
-// TestACallThatTheImageWaitsForIsWrittenFirst, also where it gets the slot of one that the
-// image does not know.
-func TestACallThatTheImageWaitsForIsWrittenFirst(t *testing.T) {
-	t.Parallel()
-	w := newRecordWorld(t)
-	w.suspend()
-	w.calls.slots = 1
-	unknown, waits := w.request(1)[0], w.request(1)[0]
-	w.calls.locked(func() { w.calls.enqueue([]*entry{unknown, waits}) })
-	waits.imaged = true
-	started, toStore := w.calls.settle(unknown, nil, json.RawMessage(`1`), nil)
-	if len(started) != 1 || started[0] != waits || !toStore || len(w.calls.inbox) != 0 {
-		t.Errorf("started %d, to the store %v, %d answers before it", len(started), toStore, len(w.calls.inbox))
 	}
 }

@@ -172,7 +172,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 		r.scopes.put(id, scope)
 	}
 	r.calls.revive(rec)
-	if c := r.calls.pending[0]; c != nil && c.Method == methodExec {
+	if c := r.calls.heldProgram(); c != nil {
 		if err := r.reviveHeld(c); err != nil {
 			return nil, notRestored("%v", err)
 		}
@@ -193,7 +193,7 @@ func (r *run) redrive() {
 	runObserver{r}.observeInterrupted(lost)
 	for _, c := range held { // their tools, which waited for answers, are gone
 		r.engine.cancelApproval(r.background(), c.Held)
-		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: (&entry{Call: c}).publicID(), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
+		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: publicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
 	}
 	r.launch(started, r.record.journal(r.background()))
 }

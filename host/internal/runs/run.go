@@ -107,13 +107,10 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.driver = &driver{run: r}
-	r.calls = &callTable{
-		runID: id, slots: int(r.settings.MaxPendingCalls), busy: &e.performing, times: &e.Times, pending: make(map[uint64]*entry),
-		account: account{
-			held: e.meters.held, suspended: e.meters.suspended, stored: e.meters.stored, cpu: e.meters.cpu, owner: quota.OwnerOf(s),
-			denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
-		},
-	}
+	r.calls = newCallTable(id, int(r.settings.MaxPendingCalls), &e.performing, &e.Times, account{
+		held: e.meters.held, suspended: e.meters.suspended, stored: e.meters.stored, cpu: e.meters.cpu, owner: quota.OwnerOf(s),
+		denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
+	})
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}

@@ -53,10 +53,8 @@ func (i Inspector) SetClock(c Clock) { i.e.clock = c }
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 	r := i.e.runByID(id)
-	r.calls.locked(func() {
-		left, queries = r.driver.cpuLeft(), time.Duration(r.calls.counters.QueryMicros)*time.Microsecond
-	})
-	return left, queries
+	c, _ := r.calls.countedAt(time.Now(), time.Now())
+	return max(0, r.settings.CPUBudget-computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
 }
 
 // HoldsImage reports whether a suspended run has its image in memory, apart from its store.
@@ -110,12 +108,10 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 // LocksTaken counts how often the locks of a run were taken.
 func (i Inspector) LocksTaken(id string) (n uint64) {
 	r := i.e.runByID(id)
-	for _, m := range []*countedMutex{&r.mu, &r.calls.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
-		m.Mutex.Lock()
-		n += m.taken
-		m.Mutex.Unlock()
+	for _, m := range []*countedMutex{&r.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
+		n += m.timesTaken()
 	}
-	return n
+	return n + r.calls.timesLocked()
 }
 
 // Stages returns the names of the stages of a call, in order.
