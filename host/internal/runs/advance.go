@@ -141,7 +141,7 @@ func (r *run) canAdvance() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now() == stateParked && (r.calls.status().deliverable || r.driver.timerIsDue())
+	return r.now() == stateParked && (r.calls.Status().Deliverable || r.driver.timerIsDue())
 }
 
 // room is how many more runs may wait for a place.
@@ -284,7 +284,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	if f := e.enter(); f != nil {
 		return false, f
 	}
-	defer e.driving.leave()
+	defer e.driving.Leave()
 	ctx = leavesTheRun(ctx)
 	r, rec, f := e.resumable(ctx, s, id, 0, nil)
 	if f != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -109,7 +110,7 @@ func (a *advancer) isAwaited(q *policy.Approval) bool {
 		return false
 	}
 	for _, c := range rec.Calls {
-		if awaitedApproval(&c) == q.ID {
+		if calls.AwaitedApproval(&c) == q.ID {
 			return true
 		}
 	}

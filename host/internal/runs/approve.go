@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins"
@@ -27,7 +28,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 	case errors.Is(err, errLostApproval):
 		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
 	case err != nil:
-		if errors.Is(err, errCallCancelled) {
+		if errors.Is(err, calls.ErrCancelled) {
 			r.engine.cancelApproval(r.background(), id)
 		}
 		return c.notMade(fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
@@ -40,7 +41,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 	if rejection := take(ctx, a); rejection != nil {
 		return rejection
 	}
-	r.calls.approved(c.entry, id, c.subject.Params)
+	r.calls.Approved(c.Entry, id, c.subject.Params)
 	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
 		if fault.MayBeWritten(err) {
 			r.record.giveUp(err)
@@ -103,12 +104,12 @@ func whyDenied(a *policy.Approval) string {
 // awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
 // goes on in this process, so that a host that closes does not wait for it.
 func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.engine.performing.pause()
-	r.calls.approvalStarts(r.engine.clock.Now())
+	r.engine.performing.Pause()
+	r.calls.ApprovalStarts(r.engine.clock.Now())
 	r.notify()
 	defer func() {
-		r.calls.approvalEnds(r.engine.clock.Now())
-		r.engine.performing.resume()
+		r.calls.ApprovalEnds(r.engine.clock.Now())
+		r.engine.performing.Resume()
 		r.notify()
 	}()
 	return r.engine.approvalWatcher.wait(ctx, id)

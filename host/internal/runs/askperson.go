@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -40,15 +41,15 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 		r.engine.ReportDenied(r.session, d)
 		return d
 	}
-	c.asking = true
+	c.Asking = true
 	defer func() {
 		if c.question == nil { // it failed or panicked
 			c.questionOver()
 		}
 	}()
 	err := r.put(a,
-		func(keep time.Time) { r.calls.questionAsked(c.entry, a.ID, c.subject.Params, resume, keep) },
-		func() { r.calls.notAsked(c.entry, true) })
+		func(keep time.Time) { r.calls.QuestionAsked(c.Entry, a.ID, c.subject.Params, resume, keep) },
+		func() { r.calls.NotAsked(c.Entry, true) })
 	if err == nil {
 		c.question = a
 	}
@@ -60,7 +61,7 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 // least, so that a person who decides in time finds it, and then its caller. Forget undoes
 // note.
 func (r *run) put(a *policy.Approval, note func(keep time.Time), forget func()) error {
-	if err := r.calls.mayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
+	if err := r.calls.MayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
 		return err
 	}
 	a.Store = r.engine.storeID()
@@ -82,13 +83,13 @@ func (r *run) put(a *policy.Approval, note func(keep time.Time), forget func()) 
 	return nil
 }
 
-// notAsked rejects a call that no one could be asked about.
+// NotAsked rejects a call that no one could be asked about.
 func (c *call) notAsked(err error) *fault.Rejection {
 	var denied *quota.Denied
 	if errors.As(err, &denied) {
 		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: it needs an approval, and %v. Wait until some are decided.", c.subject.ToolName, denied))
 	}
-	var often *askedTooOften
+	var often *calls.AskedTooOften
 	if errors.As(err, &often) {
 		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
 	}
@@ -98,8 +99,8 @@ func (c *call) notAsked(err error) *fault.Rejection {
 
 // questionOver frees the place that a call has among the session's questions.
 func (c *call) questionOver() {
-	if c.asking {
-		c.asking = false
+	if c.Asking {
+		c.Asking = false
 		c.run.engine.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
 	}
 }
@@ -162,9 +163,9 @@ func (e *Engine) announce(a *policy.Approval) {
 }
 
 // cancelApprovals ends the questions that calls wait for.
-func (e *Engine) cancelApprovals(ctx context.Context, calls []runstore.Call) {
-	for _, c := range calls {
-		if id := awaitedApproval(&c); id != "" {
+func (e *Engine) cancelApprovals(ctx context.Context, waiting []runstore.Call) {
+	for _, c := range waiting {
+		if id := calls.AwaitedApproval(&c); id != "" {
 			e.cancelApproval(ctx, id)
 		}
 	}

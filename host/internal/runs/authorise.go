@@ -57,7 +57,7 @@ func (c *call) askedBefore() bool {
 		return false
 	}
 	if _, err := c.run.engine.ApprovalStore.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
-		c.run.calls.notAsked(c.entry, false)
+		c.run.calls.NotAsked(c.Entry, false)
 		return false
 	}
 	return true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
@@ -14,8 +15,8 @@ import (
 // call is a bridge call that is being performed. It belongs to the goroutine that
 // performs it: to its stages.
 type call struct {
-	*entry // guarded by the mu of the table; this goroutine may read what it alone changes
-	run    *run
+	*calls.Entry // guarded by the mu of the table; this goroutine may read what it alone changes
+	run          *run
 
 	tool       *catalog.Tool
 	saved      *programs.Program // that the call starts
@@ -36,7 +37,7 @@ type call struct {
 	value      json.RawMessage      // what the guest gets
 	reply      json.RawMessage      // of the tool, before any hook
 	rejection  *fault.Rejection     // what the guest gets instead
-	next       []*entry             // calls that have got the slot of this one
+	next       []*calls.Entry       // calls that have got the slot of this one
 	lost       error                // why the store does not know of next
 }
 
@@ -44,7 +45,7 @@ type call struct {
 // there. An earlier host may have made it, too.
 func (c *call) notMade(e *fault.Rejection) *fault.Rejection {
 	e.ToolID, e.EffectStatus = c.subject.ToolID, fault.EffectNone
-	if (c.repeated || c.Dispatched && c.tool != nil) && (c.tool == nil || !c.tool.ReadOnly) {
+	if (c.Repeated || c.Dispatched && c.tool != nil) && (c.tool == nil || !c.tool.ReadOnly) {
 		e.EffectStatus, e.Unknown = fault.EffectUnknown, true
 	}
 	return e

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -49,7 +50,7 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	if f != nil {
 		return f
 	}
-	settled, f := r.calls.giveAnswer(callID, a, r.asksClient)
+	settled, f := r.calls.GiveAnswer(callID, a, r.asksClient)
 	if f != nil {
 		return f
 	}
@@ -73,7 +74,7 @@ func (e *Engine) PendingInput(ctx context.Context, s codemode.Session, runID, ca
 		return nil, f
 	}
 	for _, c := range pending {
-		if c.State == runstore.CallAsked && publicID(&c) == callID {
+		if c.State == runstore.CallAsked && calls.PublicID(&c) == callID {
 			return c.Input, nil
 		}
 	}
@@ -95,7 +96,7 @@ func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (ca
 	if f := fault.MayResume(r.session, s); f != nil {
 		return nil, f
 	}
-	return r.calls.list(), nil
+	return r.calls.List(), nil
 }
 
 // answerable returns a run of the session, from the store if it is not here.
@@ -124,8 +125,8 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 
 // asksClient reports whether a call is one of a tool that the client answers. The
 // caller holds calls.mu.
-func (r *run) asksClient(c *entry) bool {
-	if c.Method != methodOfAsked {
+func (r *run) asksClient(c *calls.Entry) bool {
+	if c.Method != calls.MethodOfAsked {
 		return false
 	}
 	if c.Tool != "" {

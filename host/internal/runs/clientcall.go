@@ -11,16 +11,16 @@ import (
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
 func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
-	answer, d := r.calls.askClient(c.entry, c.input, r.engine.clock.Now())
+	answer, d := r.calls.AskClient(c.Entry, c.input, r.engine.clock.Now())
 	if d != nil {
 		e := fault.Reject(fault.CodeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, fault.EffectNone
 		return nil, e
 	}
-	r.engine.performing.pause()
+	r.engine.performing.Pause()
 	defer func() {
-		r.engine.performing.resume()
-		r.calls.clientAnswered()
+		r.engine.performing.Resume()
+		r.calls.ClientAnswered()
 	}()
 	if err := r.record.journal(r.background()); err != nil {
 		return nil, err

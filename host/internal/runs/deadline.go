@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 )
 
@@ -23,7 +24,7 @@ func (d *driver) turnDeadline() time.Time {
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
 // driver alone changes what it reads.
 func (d *driver) cpuLeft() time.Duration {
-	return max(0, d.run.settings.CPUBudget-d.run.calls.computed())
+	return max(0, d.run.settings.CPUBudget-d.run.calls.Computed())
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
@@ -89,7 +90,7 @@ func (p *patience) over(tellBy time.Time) bool {
 		p.end = end
 		p.timer.Reset(clock.Until(end))
 	}
-	return clock.Until(end) <= 0 || isClosed(p.driver.leaves)
+	return clock.Until(end) <= 0 || calls.IsClosed(p.driver.leaves)
 }
 
 func (p *patience) stop() { p.timer.Stop() }

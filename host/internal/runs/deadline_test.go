@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
@@ -25,27 +26,27 @@ func TestPatience(t *testing.T) {
 	clock := &stillClock{now: time.Now()}
 	d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: timing.Defaults}}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
 	d.limit(context.Background(), time.Second, time.Hour)
-	calls := callTable{times: &timing.Defaults}
-	p := d.patience(calls.status().tellBy)
+	table := calls.New("", 1, nil, &timing.Defaults, calls.Account{})
+	p := d.patience(table.Status().TellBy)
 	defer p.stop()
 	over := func(after time.Duration, want bool) {
 		t.Helper()
 		clock.now = clock.now.Add(after)
-		if got := p.over(calls.status().tellBy); got != want {
+		if got := p.over(table.Status().TellBy); got != want {
 			t.Errorf("over is %v, want %v", got, want)
 		}
 	}
 	over(20*time.Minute, false)
-	calls.approvalStarts(clock.now)
+	table.ApprovalStarts(clock.now)
 	over(timing.Defaults.QuestionGrace-time.Second, false)
-	calls.approvalStarts(clock.now) // a second question does not put off the first
+	table.ApprovalStarts(clock.now) // a second question does not put off the first
 	over(time.Second, true)
-	calls.told()
+	table.Told()
 	over(time.Minute, false) // the caller knows of both
-	calls.approvalStarts(clock.now)
+	table.ApprovalStarts(clock.now)
 	over(timing.Defaults.QuestionGrace, true)
 	for range 3 {
-		calls.approvalEnds(clock.now)
+		table.ApprovalEnds(clock.now)
 	}
 	over(0, false) // they were answered
 	over(time.Hour, true)

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
@@ -152,9 +153,9 @@ func (d *driver) snapshot() ([]byte, error) {
 		return err
 	})
 	if err == nil {
-		if denied := d.run.calls.chargeImage(len(d.image)); denied != nil {
+		if denied := d.run.calls.ChargeImage(len(d.image)); denied != nil {
 			d.image = nil
-			return nil, heldTooMuch(denied)
+			return nil, calls.HeldTooMuch(denied)
 		}
 	}
 	return d.image, err
@@ -226,7 +227,7 @@ func (d *driver) turn() (*wire.Report, error) {
 		return nil, err
 	}
 	d.dropImage()
-	settlements, started, more := d.run.calls.drainInbox()
+	settlements, started, more := d.run.calls.DrainInbox()
 	if more {
 		d.run.arrived.Store(true)
 	}
@@ -262,7 +263,7 @@ func (d *driver) dropImage() {
 	}
 	d.image = nil
 	if !d.run.record.volatile || !d.run.record.stored {
-		_ = d.run.calls.chargeImage(0) // less is never refused
+		_ = d.run.calls.ChargeImage(0) // less is never refused
 	}
 }
 
@@ -377,19 +378,19 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	if f != nil {
 		return d.failed(f)
 	}
-	d.launch(b.started, nil)
-	d.answerAll(b.queries)
-	if b.yielded {
-		return d.suspend(b.fresh...)
+	d.launch(b.Started, nil)
+	d.answerAll(b.Queries)
+	if b.Yielded {
+		return d.suspend(b.Fresh...)
 	}
-	if err := d.checkpoint(b.fresh); err != nil {
+	if err := d.checkpoint(b.Fresh); err != nil {
 		return d.failed(d.failureFrom(err))
 	}
 	return nil
 }
 
 // checkpoint starts calls of the guest's last turn as the record of the run allows.
-func (d *driver) checkpoint(fresh []*entry) error {
+func (d *driver) checkpoint(fresh []*calls.Entry) error {
 	r := d.run
 	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()
@@ -408,7 +409,7 @@ func (d *driver) checkpoint(fresh []*entry) error {
 func (d *driver) lap() runstore.Counters {
 	now := time.Now()
 	defer func() { d.started = now }()
-	return d.run.calls.lap(d.started, now)
+	return d.run.calls.Lap(d.started, now)
 }
 
 // woke says why a driver stopped waiting.
@@ -429,7 +430,7 @@ const (
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()
-	patience := d.patience(status.tellBy)
+	patience := d.patience(status.TellBy)
 	defer patience.stop()
 	timer, stop := d.guestTimer()
 	defer stop()
@@ -446,19 +447,19 @@ func (d *driver) await() (woke, error) {
 			return 0, r.ctx.Err()
 		case d.ctx.Err() != nil:
 			return 0, d.ctx.Err()
-		case timer == nil && !status.pending:
+		case timer == nil && !status.Pending:
 			return wokeNothing, nil
-		case isClosed(closing):
+		case calls.IsClosed(closing):
 			return wokeClosing, nil
-		case !d.ran && (status.deliverable || d.timerIsDue()):
+		case !d.ran && (status.Deliverable || d.timerIsDue()):
 			return wokeReady, nil // however short the caller's time is, its run gets on
 		case d.unattended && !d.ran:
 			return wokeDeadline, nil // it goes on once there is something to deliver
-		case patience.over(status.tellBy):
+		case patience.over(status.TellBy):
 			return wokeDeadline, nil
-		case status.deliverable:
+		case status.Deliverable:
 			return wokeReady, nil
-		case status.blockedOnClient && !d.timerIsDue(), d.isCallersTurn(status):
+		case status.BlockedOnClient && !d.timerIsDue(), d.isCallersTurn(status):
 			return wokeClient, nil
 		}
 		late, due := false, false
@@ -535,10 +536,10 @@ func (r *run) cell(code, language string) wire.Cell {
 
 // isCallersTurn reports whether the run goes on only once the caller has asked a person.
 // Where a decision is there and on its way to its call, the run goes on without.
-func (d *driver) isCallersTurn(s callStatus) bool {
-	if !d.callerAsks || s.blockedOnPeople == 0 || d.timerIsDue() {
+func (d *driver) isCallersTurn(s calls.Status) bool {
+	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
 		return false
 	}
 	list, err := policy.Select(d.ctx, d.run.engine.ApprovalStore, policy.Filter{RunID: d.run.id}, time.Now())
-	return err == nil && len(list) >= s.blockedOnPeople
+	return err == nil && len(list) >= s.BlockedOnPeople
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // driverLock is held by the goroutine that drives a run. That of the Exec or Wait
@@ -35,11 +36,11 @@ func (l *driverLock) acquire() {
 
 // look returns how the calls are now. While calls that were made together have not all
 // started, their answers are not deliverable yet.
-func (d *driver) look() callStatus {
+func (d *driver) look() calls.Status {
 	d.run.arrived.Store(false)
-	s := d.run.calls.status()
-	if s.deliverable && d.run.unstarted.Load() > 0 {
-		s.deliverable = false
+	s := d.run.calls.Status()
+	if s.Deliverable && d.run.unstarted.Load() > 0 {
+		s.Deliverable = false
 		d.run.arrived.Store(true)
 	}
 	return s
@@ -100,10 +101,10 @@ func (d *driver) driveOn() []callJob {
 
 // isPlain reports whether all there is to do is to deliver answers to a guest that is in
 // its worker. The goroutine of the Exec or Wait does the rest: it has the timers.
-func (d *driver) isPlain(s callStatus) bool {
+func (d *driver) isPlain(s calls.Status) bool {
 	e := d.run.engine
-	return s.deliverable && s.tellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
-		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !isClosed(e.parking) && !isClosed(d.leaves) && e.clock.Until(d.deadline) > 0
+	return s.Deliverable && s.TellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
+		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.parking) && !calls.IsClosed(d.leaves) && e.clock.Until(d.deadline) > 0
 }
 
 // turnHere is a turn and what it comes to, contained.
@@ -118,7 +119,7 @@ func (d *driver) turnHere() (res *codemode.Result) {
 
 // launch performs calls that have a slot. The goroutine of a call keeps the first ones for
 // itself.
-func (d *driver) launch(started []*entry, lost error) {
+func (d *driver) launch(started []*calls.Entry, lost error) {
 	if d.onCall && d.next == nil {
 		d.next = d.run.jobs(started, lost)
 	} else {

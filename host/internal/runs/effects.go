@@ -116,7 +116,7 @@ func (c *call) noteEffect(e runstore.Effect) {
 	if !ok {
 		return
 	}
-	e.CallID, e.Tool, e.At = c.publicID(), c.tool.ID(), time.Now().UTC()
+	e.CallID, e.Tool, e.At = c.PublicID(), c.tool.ID(), time.Now().UTC()
 	if err := c.run.putEffect(store, c, e, revertible); err != nil {
 		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
 			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)

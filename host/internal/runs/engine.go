@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -61,10 +62,10 @@ type Engine struct {
 	runs        map[string]*run // active and suspended, by run id
 	recent      recentRuns
 	kept        keptValues
-	driving     inFlight      // Execs and Waits
-	performing  inFlight      // tool calls, of any run
-	parking     chan struct{} // closed when runs are to be parked as soon as they can
-	answering   sync.Mutex    // orders answers that have to load their run
+	driving     calls.InFlight // Execs and Waits
+	performing  calls.InFlight // tool calls, of any run
+	parking     chan struct{}  // closed when runs are to be parked as soon as they can
+	answering   sync.Mutex     // orders answers that have to load their run
 	lostWorkers lostWorkers
 	badOutputs  sync.Map // tools that were reported, by id and schemas
 
@@ -127,7 +128,7 @@ type gauges struct{ *Engine }
 // Metrics returns what metrics read of the engine, for a host of that version.
 func (e *Engine) Metrics(version string) metrics.State {
 	g := gauges{e}
-	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.now, Held: g.held, Engine: g.engine, Version: version,
+	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.Now, Held: g.held, Engine: g.engine, Version: version,
 		Due: g.due, Store: func() (runstore.Health, bool) { return e.StoreHealth(e.life) }}
 }
 
@@ -237,7 +238,7 @@ func (e *Engine) enter() *codemode.Error {
 	if e.closing {
 		return fault.Closing()
 	}
-	e.driving.enter()
+	e.driving.Enter()
 	return nil
 }
 

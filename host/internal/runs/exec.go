@@ -34,7 +34,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	if f != nil {
 		return f.Result()
 	}
-	defer e.driving.leave()
+	defer e.driving.Leave()
 	id := in.RunID
 	if id == "" {
 		var err error
@@ -43,7 +43,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		}
 	}
 	r := e.makeRun(id, s, language, to)
-	r.calls.useKey(in.IdempotencyKey)
+	r.calls.UseKey(in.IdempotencyKey)
 	if in.MaxOutput > 0 {
 		r.settings.MaxOutput = in.MaxOutput
 	}

@@ -23,8 +23,8 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		r.record.lost = nil
 		c := r.callOf(t, "echo")
 		r.record.giveUp(runstore.ErrFenced)
-		if next := r.perform(c.entry, lost); len(next) != 0 || c.entry.State == runstore.CallSettled || r.calls.status().deliverable {
-			t.Errorf("after %v the call has settled: %s", lost, c.entry.Answer)
+		if next := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {
+			t.Errorf("after %v the call has settled: %s", lost, c.Entry.Answer)
 		}
 	}
 }

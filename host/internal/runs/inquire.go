@@ -33,7 +33,7 @@ const (
 func (c *call) hadNoEffect(first bool) {
 	c.invoked, c.resumption = false, nil
 	if first {
-		c.run.calls.unmarkDispatched(c.entry)
+		c.run.calls.UnmarkDispatched(c.Entry)
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault
 	if ctx.Err() != nil {
 		return c.notMade(fault.NotDispatched())
 	}
-	if c.run.calls.nextRound(c.entry) > maxRounds {
+	if c.run.calls.NextRound(c.Entry) > maxRounds {
 		return c.notMade(fault.Reject(fault.CodeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)
@@ -167,19 +167,19 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 	}
 	defer r.engine.meters.approvals.Give(owner, 1)
 	err = r.put(a,
-		func(keep time.Time) { r.calls.setHeld(c.entry, a.ID, 1, keep) },
-		func() { r.calls.setHeld(c.entry, "", -1, time.Time{}) })
+		func(keep time.Time) { r.calls.SetHeld(c.Entry, a.ID, 1, keep) },
+		func() { r.calls.SetHeld(c.Entry, "", -1, time.Time{}) })
 	if err != nil {
 		return none, err
 	}
-	runObserver{r}.observeQuestion(c.entry, a)
+	runObserver{r}.observeQuestion(c.Entry, a)
 	decided, err := r.awaitDecision(ctx, a.ID)
-	r.calls.setHeld(c.entry, "", 0, time.Time{})
+	r.calls.SetHeld(c.Entry, "", 0, time.Time{})
 	if err != nil {
 		r.engine.cancelApproval(r.background(), a.ID)
 		return none, err
 	}
-	runObserver{r}.observeDecision(c.entry, decided)
+	runObserver{r}.observeDecision(c.Entry, decided)
 	if err := r.record.journal(r.background()); err != nil {
 		return none, err
 	}

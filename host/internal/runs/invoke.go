@@ -28,12 +28,12 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 	}
 	defer r.engine.meters.calls.Give(owner, 1)
 	c.invoked = true
-	first := r.calls.markDispatched(c.entry, !c.tool.ReadOnly)
+	first := r.calls.MarkDispatched(c.Entry, !c.tool.ReadOnly)
 	held := &heldQuestions{call: c}
 	inverse := c.expectEffect()
 	start := time.Now()
 	inv := catalog.Invocation{
-		ID:             c.publicID(),
+		ID:             c.PublicID(),
 		RunID:          r.id,
 		ToolID:         c.tool.ID(),
 		IdempotencyKey: c.IdempotencyKey,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/jsontext"
@@ -28,7 +29,7 @@ func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: publicID(&runstore.Call{Method: methodExec}),
+		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: calls.PublicID(&runstore.Call{Method: calls.MethodExec}),
 	}
 }
 
@@ -63,12 +64,12 @@ func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
-	c := &call{run: r, subject: pc, entry: &entry{Call: runstore.Call{Method: methodExec, Tool: pc.ToolID, Args: pc.Params}}}
-	r.calls.hold(c.entry)
+	c := &call{run: r, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
+	r.calls.Hold(c.Entry)
 	err := c.ask(ctx, asks)
-	runObserver{r}.observeQuestion(c.entry, c.question)
+	runObserver{r}.observeQuestion(c.Entry, c.question)
 	if c.question == nil {
-		r.calls.release(c.entry)
+		r.calls.Release(c.Entry)
 	}
 	switch {
 	case err != nil:
@@ -76,7 +77,7 @@ func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy
 	case c.question == nil:
 		return nil
 	}
-	started := r.calls.start([]*entry{c.entry})
+	started := r.calls.Start([]*calls.Entry{c.Entry})
 	r.driver.held = &p
 	r.launch(started, nil)
 	return nil
@@ -89,7 +90,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 	if err := d.lease(); err != nil {
 		return nil, err
 	}
-	c, p := r.calls.takeHeld(), d.held
+	c, p := r.calls.TakeHeld(), d.held
 	d.held = nil
 	d.image = nil // a record without an image has an empty one
 	if !c.OK {
@@ -103,7 +104,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 }
 
 // reviveHeld reads the program of a run that was stored before it started.
-func (r *run) reviveHeld(c *entry) error {
+func (r *run) reviveHeld(c *calls.Entry) error {
 	var p program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)

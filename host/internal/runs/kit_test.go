@@ -87,11 +87,11 @@ func (r *run) callOf(t *testing.T, tool string) *call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, f := r.calls.admit([]wire.Request{{ID: uint64(len(r.calls.list()) + 1), Method: wire.MethodCall, Target: tool, Args: []byte(`{}`)}}, true)
+	b, f := r.calls.Admit([]wire.Request{{ID: uint64(len(r.calls.List()) + 1), Method: wire.MethodCall, Target: tool, Args: []byte(`{}`)}}, true)
 	if f != nil {
 		t.Fatal(f)
 	}
-	e := b.started[0]
-	r.calls.resolved(e, found.ID())
-	return &call{entry: e, run: r, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
+	e := b.Started[0]
+	r.calls.Resolved(e, found.ID())
+	return &call{Entry: e, run: r, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
 }

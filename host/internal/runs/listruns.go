@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -70,7 +71,7 @@ func (r *run) info() (info codemode.RunInfo, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info = codemode.RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: codemode.RunRunning, Created: r.created, Origin: r.engine.Origin}
-	info.PendingToolCalls, info.Reason = r.calls.describe(r.settings.MaxOutput)
+	info.PendingToolCalls, info.Reason = r.calls.Describe(r.settings.MaxOutput)
 	state := r.now()
 	if state != stateParked {
 		info.Reason = ""
@@ -92,6 +93,6 @@ func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
 	for i := range rec.Calls {
 		pending[i] = &rec.Calls[i]
 	}
-	info.PendingToolCalls, info.Reason = describeCalls(pending, codemode.Ranges().MaxOutput.Default)
+	info.PendingToolCalls, info.Reason = calls.Describe(pending, codemode.Ranges().MaxOutput.Default)
 	return info
 }

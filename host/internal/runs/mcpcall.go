@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/jsonschema"
@@ -18,7 +19,7 @@ const oneObject = "MCP namespace tools accept one object argument."
 
 // mcpTool finds the tool that a call through MCP means. A tool has a path of one
 // segment, an operation one of two.
-func (r *run) mcpTool(c *entry) (*catalog.Tool, bool) {
+func (r *run) mcpTool(c *calls.Entry) (*catalog.Tool, bool) {
 	var name string
 	switch len(c.Path) {
 	case 1:

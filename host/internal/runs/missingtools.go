@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -36,7 +37,7 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Err
 	}
 	for _, c := range rec.Calls {
 		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
-		if !notMade || c.Tool == "" || c.Method == methodExec || strings.HasPrefix(c.Tool, ofCallers) || isProgramTool(c.Tool) {
+		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, ofCallers) || isProgramTool(c.Tool) {
 			continue
 		}
 		if _, there := v.Catalog.ByID(c.Tool); !there {

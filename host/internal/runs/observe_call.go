@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -23,7 +24,7 @@ type callObservation struct {
 type runObserver struct{ *run }
 
 func (r runObserver) observeCall(c *call) callObservation {
-	return callObservation{r.run, r.observed.Call(c.publicID(), c.Method)}
+	return callObservation{r.run, r.observed.Call(c.PublicID(), c.Method)}
 }
 
 // before and after make callWatch of callObservation.
@@ -50,13 +51,13 @@ func (o callObservation) after(stage string, c *call) {
 			o.observed.Resolved(c.tool, c.input)
 		}
 	case stageAuthorise:
-		runObserver{o.run}.observeQuestion(c.entry, c.question)
+		runObserver{o.run}.observeQuestion(c.Entry, c.question)
 	case stageApprove:
-		runObserver{o.run}.observeDecision(c.entry, c.decision)
+		runObserver{o.run}.observeDecision(c.Entry, c.decision)
 	case stageInvoke:
 		if c.sentBack {
 			o.observed.Asks()
-			runObserver{o.run}.observeQuestion(c.entry, c.question)
+			runObserver{o.run}.observeQuestion(c.Entry, c.question)
 		}
 	case stageRecord:
 		c.checkDeclared()
@@ -80,7 +81,7 @@ func (programWatch) before(ctx context.Context, _ string, _ *call) context.Conte
 
 func (programWatch) after(stage string, c *call) {
 	if stage == stageApprove {
-		runObserver{c.run}.observeDecision(c.entry, c.decision)
+		runObserver{c.run}.observeDecision(c.Entry, c.decision)
 	}
 }
 
@@ -96,7 +97,7 @@ func (w queryWatch) after(stage string, c *call) {
 }
 
 // observeQuestion reports an approval that was just put to people; nil is nothing.
-func (r runObserver) observeQuestion(c *entry, a *policy.Approval) {
+func (r runObserver) observeQuestion(c *calls.Entry, a *policy.Approval) {
 	if a != nil {
 		r.observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
 		r.observed.Asked(func() codemode.PendingApproval { return pendingApproval(a) })
@@ -105,7 +106,7 @@ func (r runObserver) observeQuestion(c *entry, a *policy.Approval) {
 }
 
 // observeDecision reports what people have just decided or answered; nil is nothing.
-func (r runObserver) observeDecision(c *entry, a *policy.Approval) {
+func (r runObserver) observeDecision(c *calls.Entry, a *policy.Approval) {
 	if a != nil {
 		o := r.approvalOf(c, a.ID)
 		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
@@ -122,26 +123,26 @@ func (r *run) leaves(c *call) bool {
 	if s := r.now(); s != stateLeaving && s != stateLeft {
 		return false
 	}
-	return r.calls.awaitsAnswer(c.entry)
+	return r.calls.AwaitsAnswer(c.Entry)
 }
 
 // approvalOf returns the question of that id about a call.
-func (r runObserver) approvalOf(c *entry, id string) observe.Approval {
-	return observe.Approval{ID: id, CallID: c.publicID(), Method: c.Method, ToolID: r.calls.toolOf(c)}
+func (r runObserver) approvalOf(c *calls.Entry, id string) observe.Approval {
+	return observe.Approval{ID: id, CallID: c.PublicID(), Method: c.Method, ToolID: r.calls.ToolOf(c)}
 }
 
 // observeInterrupted reports calls that were in flight when a host stopped and are not
 // made again.
-func (r runObserver) observeInterrupted(calls []*entry) {
+func (r runObserver) observeInterrupted(calls []*calls.Entry) {
 	for _, c := range calls {
 		tool, _ := r.view().Catalog.ByID(c.Tool)
-		r.observed.Interrupted(c.publicID(), c.Method, c.Tool, tool, observe.Rejection{Code: fault.CodeInterrupted, EffectStatus: fault.EffectUnknown})
+		r.observed.Interrupted(c.PublicID(), c.Method, c.Tool, tool, observe.Rejection{Code: fault.CodeInterrupted, EffectStatus: fault.EffectUnknown})
 	}
 }
 
 // observeQuery reports a search or a description that the catalog has answered.
 func (r runObserver) observeQuery(c *call, start time.Time) {
-	q := observe.Query{ID: c.publicID(), Method: c.Method, Text: c.Target, Start: start, OutputBytes: len(c.value)}
+	q := observe.Query{ID: c.PublicID(), Method: c.Method, Text: c.Target, Start: start, OutputBytes: len(c.value)}
 	if c.rejection != nil {
 		q.Code = c.rejection.Code
 	}
@@ -173,7 +174,7 @@ func (c *call) checkDeclared() {
 
 // usage returns what the current exec or wait of the run has used.
 func (r *run) usage() observe.Usage {
-	c, _ := r.calls.countedAt(r.driver.started, time.Now())
+	c, _ := r.calls.CountedAt(r.driver.started, time.Now())
 	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -24,7 +25,7 @@ const maxTimerMillis = 1<<31 - 1
 func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	r := d.run
 	r.idleSince = r.engine.clock.Now()
-	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.countTurn(rep, r.settings.MemoryLimit))
+	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.CountTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -38,8 +39,8 @@ func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	}
 	r.observed.Emitted(d.output.Items[before:])
 	if d.output.Used != d.chargedOutput {
-		if denied := r.calls.chargeOutput(d.output.Used); denied != nil {
-			return heldTooMuch(denied)
+		if denied := r.calls.ChargeOutput(d.output.Used); denied != nil {
+			return calls.HeldTooMuch(denied)
 		}
 		d.chargedOutput = d.output.Used
 	}
@@ -88,20 +89,20 @@ func (d *driver) failed(f *codemode.Error) *codemode.Result {
 
 // failure is a failed result that leaves the run as it is.
 func (d *driver) failure(f *codemode.Error) *codemode.Result {
-	c, dispatched := d.run.calls.countedAt(d.started, time.Now())
+	c, dispatched := d.run.calls.CountedAt(d.started, time.Now())
 	res := f.Result()
 	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
-	res.Unchanged = d.run.calls.isUnchanged()
+	res.Unchanged = d.run.calls.IsUnchanged()
 	return res
 }
 
 // waiting is the result of a run that is about to be parked. Its telemetry is what the
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
-	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	calls, reason := d.run.calls.Describe(d.run.settings.MaxOutput)
 	var output []codemode.Output
 	if !d.isCarried() {
-		d.run.calls.told()
+		d.run.calls.Told()
 		output = d.emitted()
 	}
 	d.run.observed.Suspended(reason, d.run.usage())
@@ -145,7 +146,7 @@ func (d *driver) emitted() []codemode.Output {
 
 // telemetry counts what the run did so far.
 func (d *driver) telemetry() codemode.Telemetry {
-	c, _ := d.run.calls.countedAt(d.started, time.Now())
+	c, _ := d.run.calls.CountedAt(d.started, time.Now())
 	return d.telemetryOf(c)
 }
 
@@ -200,7 +201,7 @@ func byteSize(n int64) string {
 
 // withRun marks a refusal with what is known of a run of this process.
 func withRun(f *codemode.Error, r *run) *codemode.Error {
-	c, dispatched := r.calls.countedAt(r.driver.started, time.Now())
+	c, dispatched := r.calls.CountedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
 	return f

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
@@ -113,15 +114,15 @@ func (d *driver) panicked(p any) *codemode.Result {
 }
 
 // containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *run) containCall(c *entry) {
+func (r *run) containCall(c *calls.Entry) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+	r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
 	defer func() {
 		if p := recover(); p != nil {
-			r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.publicID())
+			r.engine.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
 			r.letGo(panicked())
 		}
 	}()

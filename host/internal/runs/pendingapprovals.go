@@ -8,7 +8,7 @@ import (
 // pendingApprovals are what people are asked about calls of the run, in the order of the
 // calls. What the store cannot say is left out.
 func (r *run) pendingApprovals() (out []codemode.PendingApproval) {
-	for _, id := range r.calls.awaitedApprovals() {
+	for _, id := range r.calls.AwaitedApprovals() {
 		a, err := r.engine.ApprovalStore.Get(r.background(), id)
 		if err != nil {
 			r.engine.Logger.Warn("an approval that a run waits for could not be read", "run", r.id, "approval", id, "error", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -117,12 +118,12 @@ func whyNotRecorded(lost error) string {
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken. A call that the store could not be told of passes the last stage alone. It
 // returns the calls that have got slots.
-func (r *run) perform(e *entry, lost error) (next []callJob) {
-	defer r.engine.performing.leave()
+func (r *run) perform(e *calls.Entry, lost error) (next []callJob) {
+	defer r.engine.performing.Leave()
 	defer r.containCall(e)
-	c := &call{entry: e, run: r}
+	c := &call{Entry: e, run: r}
 	stages, watch := r.engine.pipelines.call, callWatch(runObserver{r}.observeCall(c))
-	if c.Method == methodExec {
+	if c.Method == calls.MethodExec {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}
 	if lost == nil {
@@ -132,10 +133,10 @@ func (r *run) perform(e *entry, lost error) (next []callJob) {
 		return nil // whether it was made before is for who goes on with the run
 	}
 	last := len(stages) - 1
-	ctx, done := r.calls.begin(r.callContext(), e)
+	ctx, done := r.calls.Begin(r.callContext(), e)
 	defer done()
 	if lost != nil {
-		r.engine.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.publicID(), "error", lost)
+		r.engine.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.PublicID(), "error", lost)
 		c.rejection = c.notMade(fault.Reject(fault.CodeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
 		stages[last].do(ctx, c)
 		return r.jobs(c.next, c.lost)

@@ -2,6 +2,8 @@ package runs
 
 import (
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // Queries are the calls that the catalog alone can answer: searches and
@@ -10,21 +12,21 @@ import (
 
 // maxQueryBytes bounds the answers to queries that wait for their guest: what one
 // turn carries. A single answer may be larger.
-const maxQueryBytes = maxTurnBytes
+const maxQueryBytes = calls.MaxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
 // others reject. The catalog gets at most half of the time that the program may compute.
-func (d *driver) answerAll(queries []*entry) {
+func (d *driver) answerAll(queries []*calls.Entry) {
 	if len(queries) == 0 {
 		return
 	}
 	r := d.run
-	room := maxQueryBytes - r.calls.waitingBytes()
+	room := maxQueryBytes - r.calls.WaitingBytes()
 	began := time.Now()
 	until := began.Add(min(d.compute/2, r.engine.Times.QueryTime))
-	defer func() { r.calls.countQueries(time.Since(began)) }()
+	defer func() { r.calls.CountQueries(time.Since(began)) }()
 	for _, e := range queries {
-		c := &call{entry: e, run: r, budget: queryBudget{until, room}}
+		c := &call{Entry: e, run: r, budget: queryBudget{until, room}}
 		watch := queryWatch{time.Now()}
 		for i := range r.engine.pipelines.query {
 			r.engine.pipelines.query[i].step(d.ctx, c, watch)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -22,7 +23,7 @@ func TestTheCatalogLeavesTime(t *testing.T) {
 		t.Errorf("%v is after a deadline that has passed", got)
 	}
 	r := &run{engine: &Engine{Config: Config{Times: timing.Defaults}}}
-	err := invokeQuery(t.Context(), &call{entry: &entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
+	err := invokeQuery(t.Context(), &call{Entry: &calls.Entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
 	if err == nil || err.Code != string(codemode.CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
 		t.Errorf("got %+v", err)
 	}

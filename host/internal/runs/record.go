@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -29,9 +30,9 @@ type record struct {
 	volatile     bool // the store ends with the process
 	compactAfter int  // see maxDelivered
 	log          *slog.Logger
-	calls        *callTable
+	calls        *calls.Table
 	describe     func(*runstore.Record) // fills in what the run is
-	identify     func(*entry)           // notes which tool a call means
+	identify     func(*calls.Entry)     // notes which tool a call means
 	dropped      func()                 // lets go of what belongs to the claim
 	leftDue      func()                 // tells the store, before the claim is released, that the run can go on
 	lost         func()                 // called once, when rec gives the run up
@@ -39,17 +40,17 @@ type record struct {
 	later        func(retried)          // repeats a step in the background until it reports success
 	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
 
-	claimMu  countedMutex
+	claimMu  calls.CountedMutex
 	leased   atomic.Bool    // claim is a runstore.Leased
 	claim    runstore.Claim // nil: another process may go on with the run
 	reserved func()         // gives back the id of a run that has asked and has no record
 
-	mu        countedMutex // orders writes; taken before calls.mu
-	newest    version      // the record that this process wrote last, or has read
-	uncertain bool         // its first record may be in the store, although that has failed
-	stored    bool         // the store holds a record of this generation; only the driver sets it
-	live      bool         // that record says only that the run goes on
-	journaled int          // bytes of answers in the journal of the stored image
+	mu        calls.CountedMutex // orders writes; taken before calls.mu
+	newest    version            // the record that this process wrote last, or has read
+	uncertain bool               // its first record may be in the store, although that has failed
+	stored    bool               // the store holds a record of this generation; only the driver sets it
+	live      bool               // that record says only that the run goes on
+	journaled int                // bytes of answers in the journal of the stored image
 }
 
 // maxDelivered is how many bytes of delivered answers the journal of a run that goes on
@@ -72,18 +73,18 @@ func (rec *record) valid() bool { return rec.stored && !rec.live }
 func (rec *record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
 
 // admit adds the requests of one turn. Calls of a run that has a record do not start yet.
-func (rec *record) admit(reqs []wire.Request) (burst, *codemode.Error) {
-	return rec.calls.admit(reqs, !rec.journaling())
+func (rec *record) admit(reqs []wire.Request) (calls.Burst, *codemode.Error) {
+	return rec.calls.Admit(reqs, !rec.journaling())
 }
 
 // checkpoint puts fresh calls of the guest's last turn into the queue once the store
 // knows them. It returns the calls that have got a slot. If lost is not nil, the store
 // may not know of those calls: see run.jobs. A guest that is too large for an
 // image goes on without one: then the record says that the run is live.
-func (rec *record) checkpoint(ctx context.Context, fresh []*entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*entry, lost, err error) {
+func (rec *record) checkpoint(ctx context.Context, fresh []*calls.Entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*calls.Entry, lost, err error) {
 	if !rec.journaling() {
 		if len(fresh) > 0 {
-			started = rec.calls.start(fresh)
+			started = rec.calls.Start(fresh)
 		}
 		return started, nil, nil
 	}
@@ -118,7 +119,7 @@ func (rec *record) superseded() bool {
 	if rec.journaled < rec.compactAfter {
 		return false
 	}
-	waiting := rec.calls.answerBytes()
+	waiting := rec.calls.AnswerBytes()
 	return rec.journaled-waiting >= max(rec.compactAfter, 2*waiting)
 }
 
@@ -126,7 +127,7 @@ func (rec *record) superseded() bool {
 // last turn into the queue. It returns the stored record and the calls that have got a
 // slot. Limit bounds the runs in the store; 0 means no bound. The caller runs it in
 // exclusive.
-func (rec *record) suspend(ctx context.Context, image []byte, fresh []*entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*entry, error) {
+func (rec *record) suspend(ctx context.Context, image []byte, fresh []*calls.Entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*calls.Entry, error) {
 	r, started := rec.next(image, fresh, complete)
 	var err error
 	if rec.stored {
@@ -177,12 +178,12 @@ var errNoClaim = errors.New("the run is not claimed here")
 
 // next makes the next record of the run and puts fresh calls into the queue. The caller
 // holds mu.
-func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Record)) (r *runstore.Record, started []*entry) {
+func (rec *record) next(image []byte, fresh []*calls.Entry, complete func(*runstore.Record)) (r *runstore.Record, started []*calls.Entry) {
 	rec.newest = version{rec.newest.generation + 1, rec.epoch()}
 	rec.journaled = 0
 	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.newest.generation, Image: image}
 	rec.describe(r)
-	return r, rec.calls.record(r, fresh, rec.identify, complete)
+	return r, rec.calls.Record(r, fresh, rec.identify, complete)
 }
 
 // settle enters the outcome of a call that has a slot. The guest gets the answer once
@@ -190,14 +191,14 @@ func (rec *record) next(image []byte, fresh []*entry, complete func(*runstore.Re
 // also if no other call waits for that: another host would go on without the answer. It
 // returns the calls that have got slots; if lost is not nil, the store may not know of
 // them: see run.jobs.
-func (rec *record) settle(ctx context.Context, c *entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*entry, lost error) {
-	started, toStore := rec.calls.settle(c, tool, value, rejection)
+func (rec *record) settle(ctx context.Context, c *calls.Entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*calls.Entry, lost error) {
+	started, toStore := rec.calls.Settle(c, tool, value, rejection)
 	if toStore {
 		if lost = rec.journal(ctx); fault.MayBeWritten(lost) {
 			rec.giveUp(lost)
 			return started, lost
 		}
-		rec.calls.deliver(c)
+		rec.calls.Deliver(c)
 	}
 	return started, lost
 }
@@ -212,7 +213,7 @@ func (rec *record) journal(ctx context.Context) error {
 	}
 	err := rec.putNews(ctx)
 	if errors.Is(err, runstore.ErrCallsLost) {
-		rec.calls.wrote(0)
+		rec.calls.Wrote(0)
 		err = rec.putNews(ctx)
 	}
 	if err != nil {
@@ -223,7 +224,7 @@ func (rec *record) journal(ctx context.Context) error {
 
 // putNews writes what has changed since the store was told last. The caller holds mu.
 func (rec *record) putNews(ctx context.Context) error {
-	news, upTo := rec.calls.news()
+	news, upTo := rec.calls.News()
 	if len(news) == 0 {
 		return nil
 	}
@@ -233,7 +234,7 @@ func (rec *record) putNews(ctx context.Context) error {
 	for _, c := range news {
 		rec.journaled += len(c.Answer) + len(c.Input) + len(c.Resume)
 	}
-	rec.calls.wrote(upTo)
+	rec.calls.Wrote(upTo)
 	return nil
 }
 
@@ -395,7 +396,7 @@ func (rec *record) dropClaim() {
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
 		defer claim.Release()
-		if rec.stored && !errors.Is(rec.gaveUp(), runstore.ErrFenced) && (!rec.calls.idle() || rec.calls.status().deliverable) {
+		if rec.stored && !errors.Is(rec.gaveUp(), runstore.ErrFenced) && (!rec.calls.Idle() || rec.calls.Status().Deliverable) {
 			rec.leftDue()
 		}
 	}

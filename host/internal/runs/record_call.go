@@ -10,7 +10,7 @@ import (
 // once the store has it. The calls that have got slots are c.next.
 func recordCall(_ context.Context, c *call) *fault.Rejection {
 	r := c.run
-	c.next, c.lost = r.record.settle(r.background(), c.entry, c.tool, c.value, c.rejection)
+	c.next, c.lost = r.record.settle(r.background(), c.Entry, c.tool, c.value, c.rejection)
 	if r.now() == stateParked {
 		r.engine.advancer.hint(r.id)
 	}
@@ -20,6 +20,6 @@ func recordCall(_ context.Context, c *call) *fault.Rejection {
 
 // recordQuery records the answer to a query. The next image of the guest waits for it.
 func recordQuery(_ context.Context, c *call) *fault.Rejection {
-	c.run.calls.settleQuery(c.entry, c.value, c.rejection)
+	c.run.calls.SettleQuery(c.Entry, c.value, c.rejection)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -64,7 +65,7 @@ func (c *watchedClaim) PutCalls(ctx context.Context, generation uint64, calls []
 type recordWorld struct {
 	*testing.T
 	store  *watchedStore
-	calls  *callTable
+	calls  *calls.Table
 	record *record
 	next   uint64
 }
@@ -73,32 +74,32 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	shares := quota.Shares{Session: 100, Agent: 100}
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
 	w := &recordWorld{T: t, store: &watchedStore{}}
-	w.calls = newCallTable("run_x", 2, &inFlight{}, &timing.Defaults, account{
-		held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) },
+	w.calls = calls.New("run_x", 2, &calls.InFlight{}, &timing.Defaults, calls.Account{
+		Held: meter("held"), Suspended: meter("suspended"), Stored: meter("stored"), Denied: func(d *quota.Denied) { t.Error(d) },
 	})
 	w.record = &record{
 		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
-		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*entry) {}, countFenced: func(err error) error { return err },
+		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*calls.Entry) {}, countFenced: func(err error) error { return err },
 	}
 	return w
 }
 
 // request has the guest make n calls.
-func (w *recordWorld) request(n int) []*entry {
+func (w *recordWorld) request(n int) []*calls.Entry {
 	w.Helper()
 	var reqs []wire.Request
 	for range n {
 		w.next++
 		reqs = append(reqs, wire.Request{ID: w.next, Method: wire.MethodCall, Target: "echo", Args: []byte(`{}`)})
 	}
-	b, f := w.calls.admit(reqs, false)
+	b, f := w.calls.Admit(reqs, false)
 	if f != nil {
 		w.Fatal(f)
 	}
-	return b.fresh
+	return b.Fresh
 }
 
-func (w *recordWorld) suspend(fresh ...*entry) (started []*entry) {
+func (w *recordWorld) suspend(fresh ...*calls.Entry) (started []*calls.Entry) {
 	w.Helper()
 	w.record.exclusive(func() {
 		var err error
@@ -110,7 +111,7 @@ func (w *recordWorld) suspend(fresh ...*entry) (started []*entry) {
 	return started
 }
 
-func (w *recordWorld) checkpoint(fresh []*entry, image func() ([]byte, error)) (started []*entry, lost error) {
+func (w *recordWorld) checkpoint(fresh []*calls.Entry, image func() ([]byte, error)) (started []*calls.Entry, lost error) {
 	w.Helper()
 	started, lost, err := w.record.checkpoint(w.Context(), fresh, image, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
 	if err != nil {
@@ -119,7 +120,7 @@ func (w *recordWorld) checkpoint(fresh []*entry, image func() ([]byte, error)) (
 	return started, lost
 }
 
-func (w *recordWorld) settle(c *entry, value string) (started []*entry, lost error) {
+func (w *recordWorld) settle(c *calls.Entry, value string) (started []*calls.Entry, lost error) {
 	return w.record.settle(w.Context(), c, nil, json.RawMessage(value), nil)
 }
 
@@ -141,7 +142,7 @@ func TestARunThatWasNeverSuspendedWritesNothing(t *testing.T) {
 		t.Fatalf("%d calls have got a slot: %v", len(started), lost)
 	}
 	next, lost := w.settle(started[0], `1`)
-	if len(next) != 1 || lost != nil || !w.calls.status().deliverable {
+	if len(next) != 1 || lost != nil || !w.calls.Status().Deliverable {
 		t.Errorf("%d calls have got the slot: %v", len(next), lost)
 	}
 	if len(w.store.writes) != 0 {
@@ -163,7 +164,7 @@ func TestImageBeforeCalls(t *testing.T) {
 	for _, c := range first {
 		w.settle(c, `1`)
 	}
-	w.calls.drainInbox()
+	w.calls.DrainInbox()
 	fresh := w.request(1)
 	w.store.during = func(write string, calls []runstore.Call) {
 		if write == "checkpoint" && !slices.ContainsFunc(calls, func(c runstore.Call) bool { return c.ID == fresh[0].ID }) {
@@ -194,7 +195,7 @@ func TestJournalBeforeAnswer(t *testing.T) {
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(2)...)
 	w.store.during = func(write string, calls []runstore.Call) {
-		if out, _, _ := w.calls.drainInbox(); write != "calls" || len(out) != 0 || w.calls.idle() {
+		if out, _, _ := w.calls.DrainInbox(); write != "calls" || len(out) != 0 || w.calls.Idle() {
 			t.Errorf("during %s the guest has %v", write, out)
 		}
 		if len(calls) != 1 || calls[0].State != runstore.CallSettled || string(calls[0].Answer) != `"one"` {
@@ -205,7 +206,7 @@ func TestJournalBeforeAnswer(t *testing.T) {
 		t.Fatal(lost)
 	}
 	w.store.during = nil
-	if out, _, _ := w.calls.drainInbox(); len(out) != 1 || string(out[0].JSON) != `"one"` {
+	if out, _, _ := w.calls.DrainInbox(); len(out) != 1 || string(out[0].JSON) != `"one"` {
 		t.Errorf("the guest gets %v", out)
 	}
 	rec, err := w.store.Get(t.Context(), "run_x")
@@ -225,7 +226,7 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 	if len(next) != 1 || !errors.Is(lost, w.store.fail) {
 		t.Errorf("%d calls have got the slot, lost %v", len(next), lost)
 	}
-	if out, _, _ := w.calls.drainInbox(); len(out) != 0 || !errors.Is(w.record.gaveUp(), w.store.fail) {
+	if out, _, _ := w.calls.DrainInbox(); len(out) != 0 || !errors.Is(w.record.gaveUp(), w.store.fail) {
 		t.Errorf("the guest gets %v, and the run is given up for %v", out, w.record.gaveUp())
 	}
 }
@@ -257,7 +258,7 @@ func TestAnEndedRunJournalsNothing(t *testing.T) {
 	t.Parallel()
 	w := newRecordWorld(t)
 	started := w.suspend(w.request(1)...)
-	w.calls.close()
+	w.calls.Close()
 	w.settle(started[0], `1`)
 	if !slices.Equal(w.store.writes, []string{"create"}) {
 		t.Errorf("it wrote %v", w.store.writes)
@@ -296,7 +297,7 @@ func TestACancellationIsJournaled(t *testing.T) {
 	calls := w.request(3) // two of them have slots
 	w.suspend(calls...)
 	w.next++
-	if _, f := w.calls.admit([]wire.Request{{ID: w.next, Method: wire.MethodCancel, Args: []byte(`[3]`)}}, false); f != nil {
+	if _, f := w.calls.Admit([]wire.Request{{ID: w.next, Method: wire.MethodCancel, Args: []byte(`[3]`)}}, false); f != nil {
 		t.Fatal(f)
 	}
 	if err := w.record.journal(t.Context()); err != nil {

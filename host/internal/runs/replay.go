@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -87,7 +88,7 @@ func (e *Engine) replayStopped(ctx context.Context) func() error {
 		switch {
 		case e.IsClosing():
 			return fault.ErrClosing
-		case isClosed(leaves):
+		case calls.IsClosed(leaves):
 			return replay.ErrLate
 		}
 		return nil

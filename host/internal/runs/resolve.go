@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
@@ -36,9 +37,9 @@ func resolve(ctx context.Context, c *call) *fault.Rejection {
 	if rejection != nil {
 		return rejection
 	}
-	c.input = integersForText(c.input, c.tool.Parameters)
+	c.input = calls.IntegersForText(c.input, c.tool.Parameters)
 	c.given = c.input
-	c.run.calls.resolved(c.entry, c.tool.ID())
+	c.run.calls.Resolved(c.Entry, c.tool.ID())
 	c.subject = c.run.callSubject(c)
 	return nil
 }
@@ -48,7 +49,7 @@ func (r *run) callSubject(c *call) policy.Call {
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: c.tool.ID(), Source: string(c.tool.Source), Owner: c.tool.Owner, ToolName: c.tool.Name,
 		Via: c.via, ReadOnly: c.tool.ReadOnly, Params: c.input,
-		Session: asPolicySession(r.session), RunID: r.id, CallID: c.publicID(),
+		Session: asPolicySession(r.session), RunID: r.id, CallID: c.PublicID(),
 	}
 }
 
@@ -149,7 +150,7 @@ func viaPath(global string, path []string) string {
 // of that server, under the name by which the host listed it.
 func (c *call) resolveMCP() *fault.Rejection {
 	r := c.run
-	tool, ok := r.mcpTool(c.entry)
+	tool, ok := r.mcpTool(c.Entry)
 	if !ok {
 		e := fault.Reject(fault.CodeUnknownMCPTool, "MCP server %q has no tool %q that this run may call.", text.Cut(c.Target, 64), text.Cut(strings.Join(c.Path, "."), 256))
 		if r.changed.Load() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -67,7 +68,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	passedOn = true
 	defer r.containReopen(&f)
-	r.calls.chargeRevived(len(rec.Image))
+	r.calls.ChargeRevived(len(rec.Image))
 	r.drivenBy(ctx)
 	r.redrive()
 	return r, rec, nil
@@ -112,7 +113,7 @@ func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim run
 	result, err := f.Result().MarshalJSON()
 	if err == nil {
 		err = e.countFenced(claim.End(ctx, &runstore.Ended{
-			ID: rec.ID, Session: rec.Session, Expires: later(rec.Expires, time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
+			ID: rec.ID, Session: rec.Session, Expires: calls.Later(rec.Expires, time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
 		}))
 	}
 	if err != nil {
@@ -171,8 +172,8 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 		}
 		r.scopes.put(id, scope)
 	}
-	r.calls.revive(rec)
-	if c := r.calls.heldProgram(); c != nil {
+	r.calls.Revive(rec)
+	if c := r.calls.HeldProgram(); c != nil {
 		if err := r.reviveHeld(c); err != nil {
 			return nil, notRestored("%v", err)
 		}
@@ -188,21 +189,21 @@ func notRestored(format string, args ...any) *codemode.Error {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *run) redrive() {
-	held := r.calls.unholdAll()
-	started, lost := r.calls.redrive(r.mayRepeat)
+	held := r.calls.UnholdAll()
+	started, lost := r.calls.Redrive(r.mayRepeat)
 	runObserver{r}.observeInterrupted(lost)
 	for _, c := range held { // their tools, which waited for answers, are gone
 		r.engine.cancelApproval(r.background(), c.Held)
-		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: publicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
+		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
 	}
 	r.launch(started, r.record.journal(r.background()))
 }
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
 // its host stopped.
-func (r *run) mayRepeat(c *entry) bool {
+func (r *run) mayRepeat(c *calls.Entry) bool {
 	switch c.Method {
-	case methodExec, string(wire.MethodProgram): // the program has not started
+	case calls.MethodExec, string(wire.MethodProgram): // the program has not started
 		return true
 	}
 	tool, ok := r.view().Catalog.ByID(c.Tool)

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -50,7 +51,7 @@ type run struct {
 	request atomic.Pointer[context.Context]
 
 	lifecycle
-	calls  *callTable
+	calls  *calls.Table
 	record *record
 	replay *replay.Log // the driver's own; nil: the run needs no log
 	driver *driver
@@ -107,9 +108,9 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	r.driver = &driver{run: r}
-	r.calls = newCallTable(id, int(r.settings.MaxPendingCalls), &e.performing, &e.Times, account{
-		held: e.meters.held, suspended: e.meters.suspended, stored: e.meters.stored, cpu: e.meters.cpu, owner: quota.OwnerOf(s),
-		denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
+	r.calls = calls.New(id, int(r.settings.MaxPendingCalls), &e.performing, &e.Times, calls.Account{
+		Held: e.meters.held, Suspended: e.meters.suspended, Stored: e.meters.stored, CPU: e.meters.cpu, Owner: quota.OwnerOf(s),
+		Denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
 	})
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
@@ -177,7 +178,7 @@ func (r *run) letGo(cause error) {
 // as an answer. It returns the calls that wait for approval.
 func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
-	onApproval = r.calls.close()
+	onApproval = r.calls.Close()
 	r.replay.Drop()
 	r.cancel(cause)
 	return onApproval
@@ -213,7 +214,7 @@ func (r *run) dropIdleClaim() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.now() == stateParked && r.calls.idle() {
+	if r.now() == stateParked && r.calls.Idle() {
 		r.record.dropClaim()
 	}
 }
@@ -241,7 +242,7 @@ func asPolicySession(s codemode.Session) codemode.Session {
 
 // scopes are the scopes of the namespaces that a run has used. The zero value is ready.
 type scopes struct {
-	mu   countedMutex
+	mu   calls.CountedMutex
 	byID map[string]*namespaces.Scope
 
 	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
@@ -375,7 +376,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 	if err == nil {
 		// Who was told until when the run is kept finds its result until then.
 		claim, err = r.record.end(r.background(), &runstore.Ended{
-			ID: r.id, Session: r.session, Expires: later(r.driver.keptUntil, time.Now().Add(r.settings.SnapshotTTL)), Result: b,
+			ID: r.id, Session: r.session, Expires: calls.Later(r.driver.keptUntil, time.Now().Add(r.settings.SnapshotTTL)), Result: b,
 		})
 	}
 	if errors.Is(err, runstore.ErrFenced) {
@@ -397,7 +398,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 // callJob is a call that has a slot of its run.
 type callJob struct {
 	run  *run
-	call *entry
+	call *calls.Entry
 	lost error // why the store does not know of the call, which is then not made
 }
 
@@ -416,17 +417,17 @@ func (j callJob) perform() (next []callJob) {
 
 // launch performs calls that have a slot. If the store could not be told of them, the
 // error says why.
-func (r *run) launch(started []*entry, lost error) {
+func (r *run) launch(started []*calls.Entry, lost error) {
 	r.engine.callWorkers.perform(r.jobs(started, lost))
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
 // them, they are neither made nor rejected: the run is given up, also where no call has
 // a slot yet.
-func (r *run) jobs(started []*entry, lost error) []callJob {
+func (r *run) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
 		r.record.giveUp(lost)
-		r.engine.performing.leaveN(len(started))
+		r.engine.performing.LeaveN(len(started))
 		return nil
 	}
 	if len(started) == 0 {

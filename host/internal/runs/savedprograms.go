@@ -139,7 +139,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 		return nil, fault.Reject(fault.CodeNestedTool, "the saved program cannot be shown to hooks: %v", err)
 	}
 	pc := r.programCall(params, policy.InputKind(p.Language))
-	pc.CallID = c.publicID()
+	pc.CallID = c.PublicID()
 	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
 		return rewrittenProgram(r.settings, before, after)
 	})
@@ -161,7 +161,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 // not another one of its name.
 func (c *call) aboutSaved(asks []policy.Ask) []policy.Ask {
 	key := c.saved.Key()
-	c.run.calls.judged(c.entry, key)
+	c.run.calls.Judged(c.Entry, key)
 	out := slices.Clone(asks)
 	for i, a := range out {
 		out[i].Subject = strings.TrimSpace(text.Cut(a.Subject, maxAskedSubject) + " program " + key)

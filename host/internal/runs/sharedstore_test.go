@@ -100,12 +100,12 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		})
 		r.record.setClaim(&toldClaim{claim, store})
 		if tt.value != "" {
-			if _, lost := r.record.settle(t.Context(), c.entry, nil, json.RawMessage(tt.value), nil); lost != nil {
+			if _, lost := r.record.settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
 				t.Fatal(lost)
 			}
 		}
 		if tt.value == "taken" {
-			r.calls.drainInbox()
+			r.calls.DrainInbox()
 		}
 		var before []string
 		store.onRelease = func() { before = slices.Clone(store.woken) }

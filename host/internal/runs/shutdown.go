@@ -20,7 +20,7 @@ func (e *Engine) LetFinish(ctx context.Context) {
 		}
 	}
 	e.mu.Unlock()
-	if n := e.driving.wait(ctx); n > 0 {
+	if n := e.driving.Wait(ctx); n > 0 {
 		e.Logger.Warn("shutting down with programs running; they are aborted", "programs", n)
 	}
 }
@@ -44,10 +44,10 @@ func (e *Engine) Close() {
 		r.cancelIfActive(codemode.ErrClosed)
 	}
 	// Their drivers delete their records, and keep the claims until then.
-	if n := within(e.Times.DriverGrace, e.driving.wait); n > 0 {
+	if n := within(e.Times.DriverGrace, e.driving.Wait); n > 0 {
 		e.Logger.Error("aborted programs do not end", "programs", n)
 	}
-	if n := within(e.DrainTimeout, e.performing.waitBusy); n > 0 {
+	if n := within(e.DrainTimeout, e.performing.WaitBusy); n > 0 {
 		e.Logger.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
 	if n := suspended(runs); n > 0 && !e.volatile() {
@@ -58,7 +58,7 @@ func (e *Engine) Close() {
 		e.remove(r)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
-	if n := within(e.DrainTimeout, e.performing.wait); n > 0 {
+	if n := within(e.DrainTimeout, e.performing.Wait); n > 0 {
 		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	e.leaveRuns(runs)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // runState is what a run of this process does. A run has one state at a time. It
@@ -46,7 +48,7 @@ func (s runState) String() string {
 
 // lifecycle holds the state of a run and when it expires while it is parked.
 type lifecycle struct {
-	mu    countedMutex
+	mu    calls.CountedMutex
 	state atomic.Uint32 // a runState; written with mu held
 	gone  chan struct{} // closed in the last state
 

@@ -3,6 +3,8 @@ package runs
 import (
 	"slices"
 	"testing"
+
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // TestTransitions: a run changes its state along the table and in no other way, and
@@ -26,8 +28,8 @@ func TestTransitions(t *testing.T) {
 			if now := l.now(); allowed && now != to || !allowed && now != from {
 				t.Errorf("from %v to %v: the state is %v", from, to, now)
 			}
-			if last := allowed && (to == stateEnded || to == stateLeft); isClosed(l.gone) != last {
-				t.Errorf("from %v to %v: gone is %v, want %v", from, to, isClosed(l.gone), last)
+			if last := allowed && (to == stateEnded || to == stateLeft); calls.IsClosed(l.gone) != last {
+				t.Errorf("from %v to %v: gone is %v, want %v", from, to, calls.IsClosed(l.gone), last)
 			}
 		}
 	}

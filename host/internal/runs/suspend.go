@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -16,7 +17,7 @@ import (
 // suspend parks the run with its guest. The calls of its last turn start once the store
 // knows them. All calls go on; their answers wait in the inbox and, for a store that
 // outlives the host, in the journal.
-func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
+func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	r := d.run
 	if d.unattended && !d.ran {
 		return d.stay()
@@ -32,7 +33,7 @@ func (d *driver) suspend(fresh ...*entry) (res *codemode.Result) {
 		return d.failed(d.failureFrom(err))
 	}
 	var (
-		started []*entry
+		started []*calls.Entry
 		f       *codemode.Error
 	)
 	park := func() { res, started, f = d.park(image, fresh) }
@@ -93,13 +94,13 @@ func (r *run) leave(cause error) (kept bool) {
 // park stores the run with its guest's image and parks it. It returns the result for
 // the caller of Exec or Wait, made while no other goroutine can have the run, and the
 // calls to launch. The caller runs it in record.exclusive.
-func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, started []*entry, _ *codemode.Error) {
+func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result, started []*calls.Entry, _ *codemode.Error) {
 	r := d.run
 	if err := r.record.ensureClaim(r.background()); err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
 	isClosing := r.engine.IsClosing()
-	if f := r.calls.mayBeSuspended(len(image), isClosing); f != nil {
+	if f := r.calls.MayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
 	d.imageSize = len(image)
@@ -118,14 +119,14 @@ func (d *driver) park(image []byte, fresh []*entry) (res *codemode.Result, start
 		}
 	})
 	if err != nil {
-		r.engine.performing.leaveN(len(started))
+		r.engine.performing.LeaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
 	r.replay.Drop()                         // it, too, is in the store
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
-		r.engine.performing.leaveN(len(started))
+		r.engine.performing.LeaveN(len(started))
 		return nil, nil, r.aborted()
 	}
 	return res, started, nil
@@ -139,14 +140,14 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 	if r.ctx.Err() != nil || !r.move(stateParked) {
 		return false
 	}
-	expires = later(expires, r.calls.keepUntil())
+	expires = calls.Later(expires, r.calls.KeepUntil())
 	r.expires, r.imageBytes = expires, imageBytes
 	if left := time.Until(expires); r.expiry == nil {
 		r.expiry = time.AfterFunc(left, r.expire)
 	} else {
 		r.expiry.Reset(left)
 	}
-	if r.calls.idle() {
+	if r.calls.Idle() {
 		r.record.dropClaim()
 	}
 	return true
@@ -156,7 +157,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 func (r *run) prolong() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if keep := r.calls.keepUntil(); r.now() == stateParked && keep.After(r.expires) {
+	if keep := r.calls.KeepUntil(); r.now() == stateParked && keep.After(r.expires) {
 		r.expires = keep
 		r.expiry.Reset(time.Until(keep))
 	}
@@ -225,7 +226,7 @@ func (r *run) expireAgain() {
 	parked := r.ctx.Err() == nil && r.move(stateParked)
 	if parked {
 		r.expiry.Reset(r.engine.Times.ClaimedAgain)
-		if r.calls.idle() {
+		if r.calls.Idle() {
 			r.record.dropClaim()
 		}
 	}
@@ -252,8 +253,8 @@ func (r *run) isPastExpiry() bool {
 // identify notes which tool a call means before the store hears of the call: whether it
 // is harmless to make it again depends on the tool. A call that
 // means no tool is refused once its turn comes. The caller holds calls.mu.
-func (r *run) identify(c *entry) {
-	if c.Tool != "" || !c.isTool() {
+func (r *run) identify(c *calls.Entry) {
+	if c.Tool != "" || !c.IsTool() {
 		return
 	}
 	switch wire.Method(c.Method) {

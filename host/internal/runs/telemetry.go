@@ -5,6 +5,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/sandbox"
@@ -72,7 +73,7 @@ func withRecord(f *codemode.Error, rec *runstore.Record) *codemode.Error {
 	}
 	f.Dispatched = rec.Dispatched
 	for _, c := range rec.Calls {
-		f.Dispatched = f.Dispatched || wentOut(c)
+		f.Dispatched = f.Dispatched || calls.WentOut(c)
 	}
 	t := baseTelemetry(nil)
 	count(&t, rec.Counters)

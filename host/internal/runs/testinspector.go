@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -41,7 +42,7 @@ func (i Inspector) Ended(id string) {
 
 // Quiet returns once no tool call is in flight, or ctx ends, and reports how many are
 // left.
-func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.wait(ctx) }
+func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.Wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
 func (i Inspector) CompactAfter(bytes int) { i.e.maxDelivered = bytes }
@@ -53,8 +54,8 @@ func (i Inspector) SetClock(c Clock) { i.e.clock = c }
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 	r := i.e.runByID(id)
-	c, _ := r.calls.countedAt(time.Now(), time.Now())
-	return max(0, r.settings.CPUBudget-computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
+	c, _ := r.calls.CountedAt(time.Now(), time.Now())
+	return max(0, r.settings.CPUBudget-calls.Computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
 }
 
 // HoldsImage reports whether a suspended run has its image in memory, apart from its store.
@@ -62,7 +63,7 @@ func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).driver.im
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (i Inspector) Settled(id string) (n int) {
-	for _, c := range i.e.runByID(id).calls.list() {
+	for _, c := range i.e.runByID(id).calls.List() {
 		if c.State == runstore.CallSettled {
 			n++
 		}
@@ -108,10 +109,10 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 // LocksTaken counts how often the locks of a run were taken.
 func (i Inspector) LocksTaken(id string) (n uint64) {
 	r := i.e.runByID(id)
-	for _, m := range []*countedMutex{&r.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
-		n += m.timesTaken()
+	for _, m := range []*calls.CountedMutex{&r.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
+		n += m.TimesTaken()
 	}
-	return n + r.calls.timesLocked()
+	return n + r.calls.TimesLocked()
 }
 
 // Stages returns the names of the stages of a call, in order.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
@@ -14,22 +15,22 @@ import (
 // what it is to answer, and the time for which the run is kept does not start again.
 
 // expiresAfter is when a run expires that is suspended at a time, or goes on until then,
-// unless its calls ask people: see callTable.keepUntil. Callers prolong the life of a run, and
+// unless its calls ask people: see calls.Table.KeepUntil. Callers prolong the life of a run, and
 // its timers do; without a caller they do so for as long as a run is kept at most, so that no
 // timer that is set again and again keeps one for ever.
 func (d *driver) expiresAfter(at time.Time) time.Time {
 	ttl := d.run.settings.SnapshotTTL
 	if !d.unattended {
-		return later(at, d.timerDue).Add(ttl)
+		return calls.Later(at, d.timerDue).Add(ttl)
 	}
 	if d.timerDue.IsZero() {
 		return d.keptUntil
 	}
 	longest := d.run.created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
 	if due := d.timerDue.Add(ttl); due.Before(longest) {
-		return later(d.keptUntil, due)
+		return calls.Later(d.keptUntil, due)
 	}
-	return later(d.keptUntil, longest)
+	return calls.Later(d.keptUntil, longest)
 }
 
 // carry keeps what the run has put out for the next driver of this process, if there is no one
@@ -47,7 +48,7 @@ func (d *driver) isCarried() bool { return d.carried != nil }
 // broken. A caller whose time is over has left it, too, and takes a result.
 func (d *driver) callerIsGone() bool {
 	caller, leaves := callerOf(d.ctx)
-	return isClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)
+	return calls.IsClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)
 }
 
 // stay is the result of an unattended driver whose guest has not run: the store has the run
@@ -56,7 +57,7 @@ func (d *driver) stay() *codemode.Result {
 	d.carry()
 	d.dropImage()
 	d.run.replay.Drop()
-	calls, reason := d.run.calls.describe(d.run.settings.MaxOutput)
+	calls, reason := d.run.calls.Describe(d.run.settings.MaxOutput)
 	d.run.observed.Suspended(reason, d.run.usage())
 	if !d.run.markParked(d.keptUntil, d.imageSize) {
 		return d.failure(d.run.endUnparked())
@@ -67,7 +68,7 @@ func (d *driver) stay() *codemode.Result {
 // mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
 // suspended. It gets as much time as a caller would give it.
 func (d *driver) mayGoOnLarge() bool {
-	if !d.unattended || !d.ran || d.large || isClosed(d.leaves) {
+	if !d.unattended || !d.ran || d.large || calls.IsClosed(d.leaves) {
 		return false
 	}
 	if _, err := d.snapshot(); !fault.TooLarge(err) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
 // maxUsed bounds the tools whose definitions a run remembers.
@@ -17,7 +18,7 @@ const maxUsed = 256
 // usedTools are digests of the schemas of the tools that a run has described or
 // called, by id.
 type usedTools struct {
-	mu      countedMutex
+	mu      calls.CountedMutex
 	digests map[string]string
 	last    map[string]*catalog.Tool // what was last found to be as it was
 }

@@ -54,7 +54,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f := e.enter(); f != nil {
 		return nil, f
 	}
-	defer e.driving.leave()
+	defer e.driving.Leave()
 	if f := e.checkRunID(s, runID); f != nil {
 		return nil, f
 	}
@@ -184,7 +184,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	d.limit(ctx, r.settings.Timeout, wait)
 	r.refreshView()
 	if !d.unattended { // a program that has yielded goes on when its caller comes back
-		r.calls.settleYields()
+		r.calls.SettleYields()
 	}
 	if rec == nil {
 		var err error
@@ -203,7 +203,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
 	r.replay.Take(rec)
-	if denied := r.calls.chargeImage(len(rec.Image)); denied != nil {
+	if denied := r.calls.ChargeImage(len(rec.Image)); denied != nil {
 		d.image = nil
 		r.replay.Drop()
 		return d.postponed(codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))

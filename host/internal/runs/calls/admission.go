@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"bytes"
@@ -13,25 +13,25 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// burst is what a guest has asked for in one turn.
-type burst struct {
-	fresh   []*entry // calls of tools, not started
-	started []*entry // calls of tools that have got a slot
-	queries []*entry // of the catalog
-	yielded bool
+// Burst is what a guest has asked for in one turn.
+type Burst struct {
+	Fresh   []*Entry // calls of tools, not started
+	Started []*Entry // calls of tools that have got a slot
+	Queries []*Entry // of the catalog
+	Yielded bool
 }
 
-// admit adds the requests of one turn. If start says so, calls of tools start at once,
+// Admit adds the requests of one turn. If start says so, calls of tools start at once,
 // unless the catalog has to answer first or the program yields. It refuses a burst that
 // is larger than the queue before any request counts.
-func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *codemode.Error) {
+func (t *Table) Admit(reqs []wire.Request, start bool) (b Burst, _ *codemode.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.checkRequests(reqs); f != nil {
 		return b, f
 	}
 	if d := t.account.charge(requestBytes(reqs)); d != nil {
-		return b, heldTooMuch(d)
+		return b, HeldTooMuch(d)
 	}
 	for _, q := range reqs {
 		if q.Method == wire.MethodCancel {
@@ -43,22 +43,22 @@ func (t *callTable) admit(reqs []wire.Request, start bool) (b burst, _ *codemode
 		c := t.add(q)
 		switch q.Method {
 		case wire.MethodYield:
-			b.yielded = true
+			b.Yielded = true
 		case wire.MethodCall, wire.MethodNamespace, wire.MethodMCP, wire.MethodProgram, wire.MethodSave:
-			b.fresh = append(b.fresh, c)
+			b.Fresh = append(b.Fresh, c)
 		default:
-			b.queries = append(b.queries, c)
+			b.Queries = append(b.Queries, c)
 		}
 	}
-	if start && !b.yielded && len(b.queries) == 0 {
-		b.started, b.fresh = t.enqueue(b.fresh), nil
+	if start && !b.Yielded && len(b.Queries) == 0 {
+		b.Started, b.Fresh = t.enqueue(b.Fresh), nil
 	}
 	return b, nil
 }
 
 // checkRequests checks a whole burst before any request counts. The worker is not
 // trusted to number its requests.
-func (t *callTable) checkRequests(reqs []wire.Request) *codemode.Error {
+func (t *Table) checkRequests(reqs []wire.Request) *codemode.Error {
 	last, tools := t.lastID, 0
 	for _, q := range reqs {
 		if q.ID <= last {
@@ -91,8 +91,8 @@ func (t *callTable) checkRequests(reqs []wire.Request) *codemode.Error {
 }
 
 // add adds a new call, whose bytes are charged. The caller holds mu.
-func (t *callTable) add(q wire.Request) *entry {
-	c := &entry{Call: runstore.Call{
+func (t *Table) add(q wire.Request) *Entry {
+	c := &Entry{Call: runstore.Call{
 		ID:             q.ID,
 		Method:         string(q.Method),
 		Target:         q.Target,
@@ -116,9 +116,9 @@ func (t *callTable) add(q wire.Request) *entry {
 	return c
 }
 
-// errCallCancelled is the cause with which the context of a call ends that the program
+// ErrCancelled is the cause with which the context of a call ends that the program
 // has cancelled with an AbortSignal.
-var errCallCancelled = errors.New("the program gave the call up")
+var ErrCancelled = errors.New("the program gave the call up")
 
 // cancelledIDs reads the ids of the calls that a cancel request names.
 func cancelledIDs(q wire.Request) (ids []uint64, err error) {
@@ -130,7 +130,7 @@ func cancelledIDs(q wire.Request) (ids []uint64, err error) {
 // guest have rejected; the calls stay pending until their tools have returned. The
 // journal gets the cancellation too: the next host must not make a call that was
 // cancelled in the queue. The caller holds mu.
-func (t *callTable) cancelCalls(ids []uint64) {
+func (t *Table) cancelCalls(ids []uint64) {
 	for _, id := range ids {
 		c := t.pending[id]
 		if c == nil || c.GivenUp || c.State == runstore.CallSettled {
@@ -139,7 +139,7 @@ func (t *callTable) cancelCalls(ids []uint64) {
 		c.GivenUp = true
 		t.touch(c)
 		if c.cancel != nil {
-			c.cancel(errCallCancelled)
+			c.cancel(ErrCancelled)
 		}
 	}
 }

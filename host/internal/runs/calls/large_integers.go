@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"bytes"
@@ -52,8 +52,8 @@ func textForIntegers(value []byte) []byte {
 	})
 }
 
-// integersForText undoes that in the input of a tool where its schema wants a number.
-func integersForText(input, schema json.RawMessage) json.RawMessage {
+// IntegersForText undoes that in the input of a tool where its schema wants a number.
+func IntegersForText(input, schema json.RawMessage) json.RawMessage {
 	if !hasManyDigits(input) {
 		return input
 	}

@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"cmp"
@@ -9,9 +9,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// record puts fresh calls into the queue and what the table holds into a record, which complete
+// Record puts fresh calls into the queue and what the table holds into a Record, which complete
 // then completes while the table does not change. It returns the calls that have got a slot.
-func (t *callTable) record(r *runstore.Record, fresh []*entry, identify func(*entry), complete func(*runstore.Record)) (started []*entry) {
+func (t *Table) Record(r *runstore.Record, fresh []*Entry, identify func(*Entry), complete func(*runstore.Record)) (started []*Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	started = t.enqueue(fresh)
@@ -20,14 +20,14 @@ func (t *callTable) record(r *runstore.Record, fresh []*entry, identify func(*en
 	r.Dispatched, r.Counters = t.dispatched > 0, t.counters
 	complete(r)
 	for _, c := range r.Calls {
-		r.Expires = later(r.Expires, c.KeepUntil)
+		r.Expires = Later(r.Expires, c.KeepUntil)
 	}
 	return started
 }
 
 // takeImage makes the pending calls the calls that the newest image waits for, and
 // returns them as a record holds them. The caller holds mu.
-func (t *callTable) takeImage(identify func(*entry)) []runstore.Call {
+func (t *Table) takeImage(identify func(*Entry)) []runstore.Call {
 	t.setImaged(t.sorted())
 	t.written = t.changes
 	out := make([]runstore.Call, 0, len(t.imaged))
@@ -38,7 +38,7 @@ func (t *callTable) takeImage(identify func(*entry)) []runstore.Call {
 	return out
 }
 
-func (t *callTable) setImaged(calls []*entry) {
+func (t *Table) setImaged(calls []*Entry) {
 	for _, c := range t.imaged {
 		c.imaged = false
 		if t.pending[c.ID] != c {
@@ -52,9 +52,9 @@ func (t *callTable) setImaged(calls []*entry) {
 	t.imaged = calls
 }
 
-// news returns the calls of the newest image that have changed since the store was
+// News returns the calls of the newest image that have changed since the store was
 // told, and the count of changes to give to wrote.
-func (t *callTable) news() (calls []runstore.Call, upTo uint64) {
+func (t *Table) News() (calls []runstore.Call, upTo uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.imaged {
@@ -65,15 +65,15 @@ func (t *callTable) news() (calls []runstore.Call, upTo uint64) {
 	return calls, t.changes
 }
 
-// wrote notes that the store has the changes up to that count.
-func (t *callTable) wrote(upTo uint64) {
+// Wrote notes that the store has the changes up to that count.
+func (t *Table) Wrote(upTo uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.written = upTo
 }
 
-// answerBytes is the size of all answers that the guest has not got.
-func (t *callTable) answerBytes() (n int) {
+// AnswerBytes is the size of all answers that the guest has not got.
+func (t *Table) AnswerBytes() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.pending {
@@ -82,8 +82,8 @@ func (t *callTable) answerBytes() (n int) {
 	return n
 }
 
-// revive adds the calls of a record.
-func (t *callTable) revive(rec *runstore.Record) {
+// Revive adds the calls of a record.
+func (t *Table) Revive(rec *runstore.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters = rec.Counters
@@ -92,9 +92,9 @@ func (t *callTable) revive(rec *runstore.Record) {
 		t.changing++ // for all that is known
 	}
 	for _, stored := range rec.Calls {
-		t.pending[stored.ID] = &entry{Call: stored}
+		t.pending[stored.ID] = &Entry{Call: stored}
 		t.lastID = max(t.lastID, stored.ID)
-		if wentOut(stored) {
+		if WentOut(stored) {
 			t.dispatched++
 			t.changing++
 		}
@@ -108,18 +108,18 @@ func (t *callTable) revive(rec *runstore.Record) {
 	t.setImaged(t.sorted())
 }
 
-// redrive queues the calls that can go on, and rejects the others in flight. It returns
+// Redrive queues the calls that can go on, and rejects the others in flight. It returns
 // the calls that have got slots, and the rejected ones.
-func (t *callTable) redrive(mayRepeat func(*entry) bool) (started, lost []*entry) {
+func (t *Table) Redrive(mayRepeat func(*Entry) bool) (started, lost []*Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.sorted() {
 		switch {
 		case c.State == runstore.CallSettled:
 			t.inbox = append(t.inbox, c)
-		case !c.isTool() && c.Method != methodExec:
+		case !c.IsTool() && c.Method != MethodExec:
 		case c.State != runstore.CallInFlight || mayRepeat(c):
-			c.repeated = c.State == runstore.CallInFlight && c.Method != methodExec && c.Method != string(wire.MethodProgram)
+			c.Repeated = c.State == runstore.CallInFlight && c.Method != MethodExec && c.Method != string(wire.MethodProgram)
 			t.queue = append(t.queue, c)
 		default:
 			t.setAnswer(c, nil, nil, interrupted(c))
@@ -131,13 +131,13 @@ func (t *callTable) redrive(mayRepeat func(*entry) bool) (started, lost []*entry
 }
 
 // interrupted rejects a call that was in flight when a host stopped.
-func interrupted(c *entry) *fault.Rejection {
+func interrupted(c *Entry) *fault.Rejection {
 	e := fault.Reject(fault.CodeInterrupted, "The host stopped while %q was running, so whether it took effect is unknown. Check before you call it again.", cmp.Or(c.Tool, c.Target))
 	e.ToolID, e.EffectStatus, e.Unknown = c.Tool, fault.EffectUnknown, true
 	return e
 }
 
-// wentOut reports whether a tool may have been called.
-func wentOut(c runstore.Call) bool {
-	return c.Dispatched || (&entry{Call: c}).isTool() && c.State == runstore.CallInFlight
+// WentOut reports whether a tool may have been called.
+func WentOut(c runstore.Call) bool {
+	return c.Dispatched || (&Entry{Call: c}).IsTool() && c.State == runstore.CallInFlight
 }

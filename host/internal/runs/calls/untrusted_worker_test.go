@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"strings"
@@ -31,15 +31,15 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		"a cancellation below zero":    {wire.Request{ID: 7, Method: wire.MethodCancel, Args: []byte(`[-1]`)}, "no list of calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := &callTable{lastID: 5, pending: map[uint64]*entry{}}
-			b, f := table.admit([]wire.Request{good, tc.request}, true)
+			table := &Table{lastID: 5, pending: map[uint64]*Entry{}}
+			b, f := table.Admit([]wire.Request{good, tc.request}, true)
 			if f == nil || f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || f.Phase != codemode.PhaseHost || !strings.Contains(f.Message, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)
 			}
 			if len(f.Message) > 200 {
 				t.Errorf("the worker made the message %d bytes long", len(f.Message))
 			}
-			if b.fresh != nil || b.started != nil || b.queries != nil || b.yielded || len(table.pending) != 0 || table.lastID != 5 || table.counters.Call != 0 {
+			if b.Fresh != nil || b.Started != nil || b.Queries != nil || b.Yielded || len(table.pending) != 0 || table.lastID != 5 || table.counters.Call != 0 {
 				t.Errorf("some of the burst counted: %d calls, last number %d", len(table.pending), table.lastID)
 			}
 		})

@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"encoding/json"
@@ -18,25 +18,25 @@ import (
 // questionsASpan is how many it may ask within Times.QuestionSpan.
 const questionsASpan = 40
 
-// askedTooOften denies a call because of the questions that its run has asked.
-type askedTooOften struct {
+// AskedTooOften denies a call because of the questions that its run has asked.
+type AskedTooOften struct {
 	limit int64
 	span  time.Duration // 0: the whole run
 }
 
-func (e *askedTooOften) Error() string {
+func (e *AskedTooOften) Error() string {
 	if e.span > 0 {
 		return fmt.Sprintf("it needs an approval, and its run has asked for %d within %v, which is the limit; wait before you ask again", e.limit, e.span)
 	}
 	return fmt.Sprintf("it needs an approval, and its run has asked for %d, which is the limit (tools.codeMode.maxApprovals)", e.limit)
 }
 
-// mayAsk accounts for one more question of the run.
-func (t *callTable) mayAsk(now time.Time, limit int64) error {
+// MayAsk accounts for one more question of the run.
+func (t *Table) MayAsk(now time.Time, limit int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if int64(t.counters.Approvals) >= limit {
-		return &askedTooOften{limit: limit}
+		return &AskedTooOften{limit: limit}
 	}
 	recent := t.questions[:0]
 	for _, at := range t.questions {
@@ -45,15 +45,15 @@ func (t *callTable) mayAsk(now time.Time, limit int64) error {
 		}
 	}
 	if t.questions = recent; len(recent) >= questionsASpan {
-		return &askedTooOften{limit: questionsASpan, span: t.times.QuestionSpan}
+		return &AskedTooOften{limit: questionsASpan, span: t.times.QuestionSpan}
 	}
 	t.questions = append(recent, now)
 	return nil
 }
 
-// questionAsked notes that a person is asked about a call, or that its tool asks one. It
+// QuestionAsked notes that a person is asked about a call, or that its tool asks one. It
 // counts from now on, so that a record has the call and the count, or neither.
-func (t *callTable) questionAsked(c *entry, approval string, input, resume []byte, keep time.Time) {
+func (t *Table) QuestionAsked(c *Entry, approval string, input, resume []byte, keep time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals++
@@ -61,31 +61,31 @@ func (t *callTable) questionAsked(c *entry, approval string, input, resume []byt
 	t.setApproval(c, runstore.CallApproval, approval, input)
 }
 
-// nextRound counts a round of questions of a call's tool, and returns how many there were.
-func (t *callTable) nextRound(c *entry) int {
+// NextRound counts a round of questions of a call's tool, and returns how many there were.
+func (t *Table) NextRound(c *Entry) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.Rounds++
 	return c.Rounds
 }
 
-// awaitsAnswer reports whether a call waits for a person or for the client.
-func (t *callTable) awaitsAnswer(c *entry) bool {
+// AwaitsAnswer reports whether a call waits for a person or for the client.
+func (t *Table) AwaitsAnswer(c *Entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return c.State == runstore.CallApproval || c.State == runstore.CallAsked
 }
 
-// judged notes which saved program a person is about to be asked about.
-func (t *callTable) judged(c *entry, program string) {
+// Judged notes which saved program a person is about to be asked about.
+func (t *Table) Judged(c *Entry, program string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.Program = program
 }
 
-// setHeld notes which approval the tool of a call in flight waits for, "" for no more, and
+// SetHeld notes which approval the tool of a call in flight waits for, "" for no more, and
 // how many more questions count.
-func (t *callTable) setHeld(c *entry, approval string, more int, keep time.Time) {
+func (t *Table) SetHeld(c *Entry, approval string, more int, keep time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counters.Approvals += more
@@ -93,27 +93,27 @@ func (t *callTable) setHeld(c *entry, approval string, more int, keep time.Time)
 	t.touch(c)
 }
 
-// keepUntil is the time before which the run does not expire, because of what people are
+// KeepUntil is the time before which the run does not expire, because of what people are
 // asked about its calls.
-func (t *callTable) keepUntil() (keep time.Time) {
+func (t *Table) KeepUntil() (keep time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.pending {
-		keep = later(keep, c.KeepUntil)
+		keep = Later(keep, c.KeepUntil)
 	}
 	return keep
 }
 
-func later(a, b time.Time) time.Time {
+func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
 
-// unholdAll forgets what tools of an earlier host waited for, and returns those calls as
+// UnholdAll forgets what tools of an earlier host waited for, and returns those calls as
 // they were.
-func (t *callTable) unholdAll() (held []runstore.Call) {
+func (t *Table) UnholdAll() (held []runstore.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.sorted() {
@@ -126,8 +126,8 @@ func (t *callTable) unholdAll() (held []runstore.Call) {
 	return held
 }
 
-// awaitedApproval returns the id of the approval that a call waits for, or "".
-func awaitedApproval(c *runstore.Call) string {
+// AwaitedApproval returns the id of the approval that a call waits for, or "".
+func AwaitedApproval(c *runstore.Call) string {
 	if c.State == runstore.CallApproval {
 		return c.Approval
 	}
@@ -137,18 +137,18 @@ func awaitedApproval(c *runstore.Call) string {
 	return c.Held
 }
 
-// approved notes how the approval of a call came out. The tool still has to get what it
+// Approved notes how the approval of a call came out. The tool still has to get what it
 // asked to get back.
-func (t *callTable) approved(c *entry, approval string, input []byte) {
+func (t *Table) Approved(c *Entry, approval string, input []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.KeepUntil = time.Time{}
 	t.setApproval(c, runstore.CallInFlight, approval, input)
 }
 
-// notAsked notes that no one was asked about a call although its host was about to. A
+// NotAsked notes that no one was asked about a call although its host was about to. A
 // question that was counted counts no more.
-func (t *callTable) notAsked(c *entry, counted bool) {
+func (t *Table) NotAsked(c *Entry, counted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if counted {
@@ -158,14 +158,14 @@ func (t *callTable) notAsked(c *entry, counted bool) {
 	t.setApproval(c, runstore.CallInFlight, "", nil)
 }
 
-func (t *callTable) setApproval(c *entry, state runstore.CallState, approval string, input []byte) {
+func (t *Table) setApproval(c *Entry, state runstore.CallState, approval string, input []byte) {
 	c.State, c.Approval, c.Input = state, approval, input
 	t.reweigh(c)
 	t.touch(c)
 }
 
-// approvalStarts notes that one more call waits for a person.
-func (t *callTable) approvalStarts(now time.Time) {
+// ApprovalStarts notes that one more call waits for a person.
+func (t *Table) ApprovalStarts(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.onApproval++; t.onApproval == 1 {
@@ -176,28 +176,28 @@ func (t *callTable) approvalStarts(now time.Time) {
 
 // tellWithin notes that the caller is to hear of a call within that time. The caller holds
 // mu.
-func (t *callTable) tellWithin(now time.Time, grace time.Duration) {
+func (t *Table) tellWithin(now time.Time, grace time.Duration) {
 	if by := now.Add(grace); t.tellBy.IsZero() || by.Before(t.tellBy) {
 		t.tellBy = by
 	}
 }
 
-// told notes that the caller hears of all calls that wait for an answer.
-func (t *callTable) told() {
+// Told notes that the caller hears of all calls that wait for an answer.
+func (t *Table) Told() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tellBy = time.Time{}
 }
 
 // answerCame notes that a call waits for an answer no more. The caller holds mu.
-func (t *callTable) answerCame() {
+func (t *Table) answerCame() {
 	if t.onApproval == 0 && t.onClient == 0 {
 		t.tellBy = time.Time{}
 	}
 }
 
-// approvalEnds notes that one call less waits for a person.
-func (t *callTable) approvalEnds(now time.Time) {
+// ApprovalEnds notes that one call less waits for a person.
+func (t *Table) ApprovalEnds(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.onApproval--; t.onApproval == 0 {
@@ -207,7 +207,7 @@ func (t *callTable) approvalEnds(now time.Time) {
 }
 
 // approvalWait is how long the run has waited for people until now. The caller holds mu.
-func (t *callTable) approvalWait(now time.Time) time.Duration {
+func (t *Table) approvalWait(now time.Time) time.Duration {
 	d := time.Duration(t.counters.ApprovalMicros) * time.Microsecond
 	if t.onApproval > 0 {
 		d += now.Sub(t.approvalSince)
@@ -221,12 +221,12 @@ type clientCall struct {
 	settled chan struct{}            // closed once the answer is in the run, and in the store of a stored one
 }
 
-// methodOfAsked is the method of calls that a caller answers: namespaces reach
+// MethodOfAsked is the method of calls that a caller answers: namespaces reach
 // only tools of plugins.
-const methodOfAsked = string(wire.MethodCall)
+const MethodOfAsked = string(wire.MethodCall)
 
-// askClient makes a call wait for the client and returns where the answer will be.
-func (t *callTable) askClient(c *entry, input json.RawMessage, now time.Time) (<-chan codemode.ToolAnswer, *quota.Denied) {
+// AskClient makes a call wait for the client and returns where the answer will be.
+func (t *Table) AskClient(c *Entry, input json.RawMessage, now time.Time) (<-chan codemode.ToolAnswer, *quota.Denied) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	more := int64(len(input) - len(c.Input)) // an approved call, or one of another host, has it already
@@ -243,8 +243,8 @@ func (t *callTable) askClient(c *entry, input json.RawMessage, now time.Time) (<
 	return t.clientCall(c.ID).answer, nil
 }
 
-// clientAnswered notes that a call no longer waits for the client.
-func (t *callTable) clientAnswered() {
+// ClientAnswered notes that a call no longer waits for the client.
+func (t *Table) ClientAnswered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.onClient--
@@ -253,7 +253,7 @@ func (t *callTable) clientAnswered() {
 
 // clientCall returns the place for the client's answer to a call, which may come before
 // the call waits for it. The caller holds mu.
-func (t *callTable) clientCall(id uint64) *clientCall {
+func (t *Table) clientCall(id uint64) *clientCall {
 	a := t.clientCalls[id]
 	if a == nil {
 		a = &clientCall{answer: make(chan codemode.ToolAnswer, 1), settled: make(chan struct{})}
@@ -265,12 +265,12 @@ func (t *callTable) clientCall(id uint64) *clientCall {
 	return a
 }
 
-// giveAnswer hands an answer to its call and returns what is closed once it is taken.
-func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksClient func(*entry) bool) (<-chan struct{}, *codemode.Error) {
+// GiveAnswer hands an answer to its call and returns what is closed once it is taken.
+func (t *Table) GiveAnswer(callID string, answer codemode.ToolAnswer, asksClient func(*Entry) bool) (<-chan struct{}, *codemode.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, id := range t.answered {
-		if publicID(&runstore.Call{ID: id, Method: methodOfAsked}) != callID {
+		if PublicID(&runstore.Call{ID: id, Method: MethodOfAsked}) != callID {
 			continue
 		}
 		if a := t.clientCalls[id]; a != nil {
@@ -279,7 +279,7 @@ func (t *callTable) giveAnswer(callID string, answer codemode.ToolAnswer, asksCl
 		return closed, nil
 	}
 	for _, c := range t.pending {
-		if c.publicID() == callID && asksClient(c) {
+		if c.PublicID() == callID && asksClient(c) {
 			if c.State == runstore.CallSettled { // in an earlier process
 				return closed, nil
 			}
@@ -300,38 +300,38 @@ var closed = func() chan struct{} {
 	return c
 }()
 
-// callStatus is what a driver has to know of the calls to decide whether it waits.
-type callStatus struct {
-	pending         bool      // there are calls
-	deliverable     bool      // an answer waits for the guest
-	blockedOnClient bool      // nothing happens until the client answers a call
-	blockedOnPeople int       // so many calls wait for people, and nothing else happens
-	tellBy          time.Time // when the caller is to hear of calls that wait for an answer; zero: it has
+// Status is what a driver has to know of the calls to decide whether it waits.
+type Status struct {
+	Pending         bool      // there are calls
+	Deliverable     bool      // an answer waits for the guest
+	BlockedOnClient bool      // nothing happens until the client answers a call
+	BlockedOnPeople int       // so many calls wait for people, and nothing else happens
+	TellBy          time.Time // when the caller is to hear of calls that wait for an answer; zero: it has
 }
 
-// status returns the callStatus of this moment.
-func (t *callTable) status() callStatus {
+// Status returns the Status of this moment.
+func (t *Table) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := callStatus{
-		pending:     len(t.pending) > 0,
-		deliverable: len(t.inbox) > 0,
+	s := Status{
+		Pending:     len(t.pending) > 0,
+		Deliverable: len(t.inbox) > 0,
 		// Every call in flight waits for the client or a person, so queued calls do not start.
-		blockedOnClient: t.onClient > 0 && t.unwritten == 0 && len(t.inbox) == 0 && t.onClient+t.onApproval == t.inFlight,
-		tellBy:          t.tellBy,
+		BlockedOnClient: t.onClient > 0 && t.unwritten == 0 && len(t.inbox) == 0 && t.onClient+t.onApproval == t.inFlight,
+		TellBy:          t.tellBy,
 	}
 	if t.unwritten == 0 && len(t.inbox) == 0 && t.onApproval == t.inFlight {
-		s.blockedOnPeople = t.onApproval
+		s.BlockedOnPeople = t.onApproval
 	}
 	return s
 }
 
-// awaitedApprovals returns the ids of the approvals that calls wait for.
-func (t *callTable) awaitedApprovals() (ids []string) {
+// AwaitedApprovals returns the ids of the approvals that calls wait for.
+func (t *Table) AwaitedApprovals() (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.sorted() {
-		if id := awaitedApproval(&c.Call); id != "" {
+		if id := AwaitedApproval(&c.Call); id != "" {
 			ids = append(ids, id)
 		}
 	}

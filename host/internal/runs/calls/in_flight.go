@@ -1,31 +1,31 @@
-package runs
+package calls
 
 import (
 	"context"
 	"sync"
 )
 
-// inFlight counts what is under way, such as the tool calls of all runs. Unlike a
+// InFlight counts what is under way, such as the tool calls of all runs. Unlike a
 // sync.WaitGroup it may be entered while someone waits for it to empty.
 //
 // A call is paused while all it does is to wait for someone outside of this process
 // who may come back to another one: a caller with an answer, a person with a
 // decision.
-type inFlight struct {
+type InFlight struct {
 	mu     sync.Mutex
 	n      int
 	paused int
 	fewer  chan struct{} // closed when a call leaves or pauses; nil unless someone waits
 }
 
-func (f *inFlight) enter() { f.count(1, 0) }
-func (f *inFlight) leave() { f.count(-1, 0) }
+func (f *InFlight) Enter() { f.count(1, 0) }
+func (f *InFlight) Leave() { f.count(-1, 0) }
 
-// pause says that a call that has entered pauses until resume.
-func (f *inFlight) pause()  { f.count(0, 1) }
-func (f *inFlight) resume() { f.count(0, -1) }
+// Pause says that a call that has entered pauses until resume.
+func (f *InFlight) Pause()  { f.count(0, 1) }
+func (f *InFlight) Resume() { f.count(0, -1) }
 
-func (f *inFlight) count(n, paused int) {
+func (f *InFlight) count(n, paused int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n += n
@@ -36,21 +36,21 @@ func (f *inFlight) count(n, paused int) {
 	}
 }
 
-// leaveN is leave for n at once.
-func (f *inFlight) leaveN(n int) { f.count(-n, 0) }
+// LeaveN is leave for n at once.
+func (f *InFlight) LeaveN(n int) { f.count(-n, 0) }
 
-// wait returns once nothing is under way, or when ctx ends, and reports how much
+// Wait returns once nothing is under way, or when ctx ends, and reports how much
 // is left.
-func (f *inFlight) wait(ctx context.Context) int {
+func (f *InFlight) Wait(ctx context.Context) int {
 	return f.until(ctx, func() int { return f.n })
 }
 
-// waitBusy is wait for what is not paused.
-func (f *inFlight) waitBusy(ctx context.Context) int {
+// WaitBusy is wait for what is not paused.
+func (f *InFlight) WaitBusy(ctx context.Context) int {
 	return f.until(ctx, func() int { return f.n - f.paused })
 }
 
-func (f *inFlight) until(ctx context.Context, left func() int) int {
+func (f *InFlight) until(ctx context.Context, left func() int) int {
 	for {
 		f.mu.Lock()
 		n := left()
@@ -71,13 +71,13 @@ func (f *inFlight) until(ctx context.Context, left func() int) int {
 }
 
 // Now returns how much is under way.
-func (f *inFlight) now() int {
+func (f *InFlight) Now() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.n
 }
 
-func isClosed(c <-chan struct{}) bool {
+func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true

@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"encoding/json"
@@ -11,22 +11,22 @@ import (
 )
 
 // newTestTable is a table with two slots.
-func newTestTable(t *testing.T) *callTable {
+func newTestTable(t *testing.T) *Table {
 	shares := quota.Shares{Session: 100, Agent: 100}
 	meter := func(name string) *quota.Meter { return quota.NewMeter(name, name, name, 1<<30, shares) }
-	return newCallTable("run_x", 2, &inFlight{}, &timing.Defaults, account{
-		held: meter("held"), suspended: meter("suspended"), stored: meter("stored"), denied: func(d *quota.Denied) { t.Error(d) },
+	return New("run_x", 2, &InFlight{}, &timing.Defaults, Account{
+		Held: meter("held"), Suspended: meter("suspended"), Stored: meter("stored"), Denied: func(d *quota.Denied) { t.Error(d) },
 	})
 }
 
 // request has the guest make a call.
-func (t *callTable) request(test *testing.T) *entry {
+func (t *Table) request(test *testing.T) *Entry {
 	test.Helper()
-	b, f := t.admit([]wire.Request{{ID: t.lastID + 1, Method: wire.MethodCall, Target: "echo", Args: []byte(`{}`)}}, false)
+	b, f := t.Admit([]wire.Request{{ID: t.lastID + 1, Method: wire.MethodCall, Target: "echo", Args: []byte(`{}`)}}, false)
 	if f != nil {
 		test.Fatal(f)
 	}
-	return b.fresh[0]
+	return b.Fresh[0]
 }
 
 // TestTheInputOfAClientCallIsChargedOnce: an input that an approval has charged, or the
@@ -36,8 +36,8 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 	table := newTestTable(t)
 	c := table.request(t)
 	input := []byte(`{"text":"a somewhat long input"}`)
-	table.questionAsked(c, "approval", input, nil, time.Time{})
-	if _, d := table.askClient(c, input, time.Now()); d != nil {
+	table.QuestionAsked(c, "approval", input, nil, time.Time{})
+	if _, d := table.AskClient(c, input, time.Now()); d != nil {
 		t.Fatal(d)
 	}
 	if c.charged != c.heldBytes() || table.account.bytes != c.heldBytes() {
@@ -52,9 +52,9 @@ func TestACallThatTheImageWaitsForIsWrittenFirst(t *testing.T) {
 	table := newTestTable(t)
 	table.slots = 1
 	unknown, waits := table.request(t), table.request(t)
-	table.start([]*entry{unknown, waits})
+	table.Start([]*Entry{unknown, waits})
 	waits.imaged = true
-	started, toStore := table.settle(unknown, nil, json.RawMessage(`1`), nil)
+	started, toStore := table.Settle(unknown, nil, json.RawMessage(`1`), nil)
 	if len(started) != 1 || started[0] != waits || !toStore || len(table.inbox) != 0 {
 		t.Errorf("started %d, to the store %v, %d answers before it", len(started), toStore, len(table.inbox))
 	}

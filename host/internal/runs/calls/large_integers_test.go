@@ -1,4 +1,4 @@
-package runs
+package calls
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestIntegersThatADoubleCannotHold(t *testing.T) {
 		`{"id":"9007199254740993x"}`:                                              `{"id":"9007199254740993x"}`,
 		`[9007199254740993]`:                                                      `[9007199254740993]`,
 	} {
-		if got := string(integersForText([]byte(in), []byte(schema))); got != want {
+		if got := string(IntegersForText([]byte(in), []byte(schema))); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
