@@ -124,7 +124,7 @@ func (r *run) claimToAsk() (err error) {
 			err = context.Cause(r.ctx)
 			return
 		}
-		if r.record.stored {
+		if r.record.isStored() {
 			err = r.record.ensureClaim(r.background())
 		} else if f := r.engine.storeAway(r.background()); f != nil {
 			err = f

@@ -262,7 +262,7 @@ func (d *driver) dropImage() {
 		return
 	}
 	d.image = nil
-	if !d.run.record.volatile || !d.run.record.stored {
+	if !d.run.record.isVolatile() || !d.run.record.isStored() {
 		_ = d.run.calls.ChargeImage(0) // less is never refused
 	}
 }

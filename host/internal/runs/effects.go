@@ -2,25 +2,30 @@ package runs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// effects is what the calls of a run have changed, and how that is undone. The journal
+// effectLog is what the calls of a run have changed, and how that is undone. The journal
 // is opened by the first call of a tool that says how its calls are undone; a run
-// without such a call has no journal. The zero value is ready.
+// without such a call has no journal.
 //
 // An effect is in the journal before its call leaves, as unknown, and again once the
 // tool has answered, before the program gets the answer.
-type effects struct {
+type effectLog struct {
+	store       runstore.EffectStore // nil: nothing is kept
+	runID       string
+	countFenced func(error) error
+	header      func() *runstore.Effects // of a new journal
+
 	mu      sync.Mutex
 	journal runstore.EffectJournal // nil: not open
 	stored  bool                   // while it is not open, the store may have a journal
@@ -30,24 +35,38 @@ type effects struct {
 	omitted int                    // calls that pending has no room for
 }
 
+// newEffectLog returns the log of a run in a store. Each error of a write goes through
+// countFenced; header makes the head of a journal.
+func newEffectLog(store runstore.Store, runID string, countFenced func(error) error, header func() *runstore.Effects) *effectLog {
+	f := &effectLog{runID: runID, countFenced: countFenced, header: header}
+	f.store, _ = store.(runstore.EffectStore)
+	return f
+}
+
+// keeps reports whether the store keeps effects.
+func (f *effectLog) keeps() bool { return f.store != nil }
+
+// revive makes it the log of a record, which has effects that no journal has.
+func (f *effectLog) revive(unwritten []runstore.Effect) { f.pending, f.stored = unwritten, true }
+
 // maxPendingEffects bounds what is remembered of calls before the journal is opened.
 const maxPendingEffects = 256
 
 // unwritten returns the effects that no journal has.
-func (f *effects) unwritten() []runstore.Effect {
+func (f *effectLog) unwritten() []runstore.Effect {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.pending)
 }
 
 // close lets others have the journal.
-func (f *effects) close() {
+func (f *effectLog) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closeLocked()
 }
 
-func (f *effects) closeLocked() {
+func (f *effectLog) closeLocked() {
 	if f.journal != nil {
 		f.journal.Close()
 		f.journal, f.stored = nil, true
@@ -96,77 +115,47 @@ func effectOfFailure(e *fault.Rejection) runstore.Effect {
 	return runstore.Effect{State: runstore.EffectNone}
 }
 
-// expectEffect is what the tool of the call will say of how the call is undone. The
-// journal has the call from here on. It is nil for other tools.
-func (c *call) expectEffect() *inverse {
-	if !c.tool.Revertible || c.tool.ReadOnly {
-		return nil
-	}
-	c.noteEffect(runstore.Effect{State: runstore.EffectUnknown, Reason: "its host stopped before the tool had answered"})
-	return &inverse{}
-}
-
-// noteEffect enters what a call has changed, as far as it is known.
-func (c *call) noteEffect(e runstore.Effect) {
-	revertible := c.effect > 0 || c.tool.Revertible
-	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {
-		return
-	}
-	store, ok := c.run.engine.Store.(runstore.EffectStore)
-	if !ok {
-		return
-	}
-	e.CallID, e.Tool, e.At = c.PublicID(), c.tool.ID(), time.Now().UTC()
-	if err := c.run.putEffect(store, c, e, revertible); err != nil {
-		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
-			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)
-	}
-}
-
-// putEffect writes an effect to the journal, which is made for a tool whose calls can be
-// undone. Others wait for that.
-func (r *run) putEffect(store runstore.EffectStore, c *call, e runstore.Effect, revertible bool) error {
-	f := &r.effects
+// put writes an effect to the journal, which is made for a tool whose calls can be undone.
+// Others wait for that. It sets e.Number. A run that is over lets go of the journal.
+func (f *effectLog) put(ctx context.Context, e *runstore.Effect, revertible bool, isOver func() bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.journal == nil {
-		err := r.openEffects(store, revertible)
+		err := f.open(ctx, revertible)
 		switch {
 		case err != nil && revertible:
 			return err
 		case f.journal == nil:
 			if len(f.pending) < maxPendingEffects {
-				f.pending = append(f.pending, e)
+				f.pending = append(f.pending, *e)
 			} else {
 				f.omitted++
 			}
 			return err
 		}
 	}
-	if c.effect == 0 {
-		c.effect = f.number(e.CallID)
+	if e.Number == 0 {
+		e.Number = f.number(e.CallID)
 	}
-	e.Number = c.effect
 	// The process may be killed before the tool answers, the power may fail later.
-	err := r.engine.countFenced(f.journal.Put(revertible && e.State != runstore.EffectUnknown, e))
-	if r.isOver() { // the call was given up, and the run has let go of the journal
+	err := f.countFenced(f.journal.Put(revertible && e.State != runstore.EffectUnknown, *e))
+	if isOver() { // the call was given up, and the run has let go of the journal
 		f.closeLocked()
 	}
 	return err
 }
 
-// openEffects opens the journal of the run. Without one it makes one, if it may. The
-// caller holds effects.mu.
-func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
-	f, now := &r.effects, time.Now()
+// open opens the journal of the run. Without one it makes one, if it may. The caller holds mu.
+func (f *effectLog) open(ctx context.Context, mayMake bool) error {
 	if !mayMake && !f.stored {
 		return nil
 	}
 	var header *runstore.Effects
 	if mayMake {
-		header = &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL), Omitted: f.omitted}
+		header = f.header()
+		header.Omitted = f.omitted
 	}
-	journal, err := store.OpenEffects(r.background(), r.id, header)
+	journal, err := f.store.OpenEffects(ctx, f.runID, header)
 	if !mayMake && (errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrExpired)) {
 		f.stored = false
 		return nil
@@ -185,7 +174,7 @@ func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
 	for i := range f.pending {
 		f.pending[i].Number = f.number(f.pending[i].CallID)
 	}
-	if err := r.engine.countFenced(journal.Put(false, f.pending...)); err != nil {
+	if err := f.countFenced(journal.Put(false, f.pending...)); err != nil {
 		return err
 	}
 	f.pending = nil
@@ -194,7 +183,7 @@ func (r *run) openEffects(store runstore.EffectStore, mayMake bool) error {
 
 // number returns the number of the effect of a call: that of its first attempt, or a
 // new one. The caller holds mu.
-func (f *effects) number(callID string) int {
+func (f *effectLog) number(callID string) int {
 	n := f.numbers[callID]
 	if n == 0 {
 		f.last++

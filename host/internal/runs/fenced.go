@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -18,15 +16,6 @@ import (
 // been made although it has. Nothing that goes by such a write is told to the program, to
 // the caller or to a tool. The run goes on later, from what the store has.
 
-// countFenced counts a write of a run that was refused because another host has it, and
-// returns the error of the write. Each write of the store goes through it.
-func (e *Engine) countFenced(err error) error {
-	if errors.Is(err, runstore.ErrFenced) {
-		e.Observer.Metrics.WriteFenced()
-	}
-	return err
-}
-
 // giveUp has this process let go of the run. The caller may hold mu.
 func (rec *record) giveUp(cause error) {
 	if !rec.cause.CompareAndSwap(nil, &cause) {
@@ -37,8 +26,8 @@ func (rec *record) giveUp(cause error) {
 	} else {
 		rec.log.Error("a run is let go of: the store may or may not have its newest state", "run", rec.id, "error", cause)
 	}
-	if rec.lost != nil {
-		rec.lost()
+	if rec.owner.Lost != nil {
+		rec.owner.Lost()
 	}
 }
 
@@ -70,41 +59,4 @@ func (rec *record) held(ctx context.Context) error {
 		rec.giveUp(err)
 	}
 	return err
-}
-
-// leaveGivenUp lets go of a run that its record has given up. An active one is let go of
-// by its driver.
-func (r *run) leaveGivenUp() {
-	cause := r.record.gaveUp()
-	r.engine.guard(func() {
-		for !r.isOver() {
-			if r.moveTo(stateActive) {
-				r.letGo(cause)
-				return
-			}
-			if r.cancelIfActive(cause) {
-				return
-			}
-		}
-	})
-}
-
-// notEnded is why the run has not ended though this process is done with it; nil: it has.
-func (r *run) notEnded() *codemode.Error {
-	if r.now() == stateLeft { // another host may go on with it
-		return fault.FromStore(runstore.ErrClaimed)
-	}
-	if cause := r.record.gaveUp(); cause != nil {
-		return fault.FromStore(cause)
-	}
-	return nil
-}
-
-// givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
-func (r *run) givenUpResult() *codemode.Result {
-	f := fault.FromStore(r.record.gaveUp())
-	if f.Reason == codemode.ReasonStoreFailed {
-		f = fault.Add(f, fault.KeptAsItWas)
-	}
-	return withRun(f, r).Result()
 }

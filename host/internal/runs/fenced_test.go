@@ -20,7 +20,9 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 			return nil, nil
 		}})
 		r := newTestRun(t, e)
-		r.record.lost = nil
+		owner := e.recordOwner(r)
+		owner.Lost = nil
+		r.record = newRecord(r.id, e.Store, 0, e.Logger, r.calls, owner)
 		c := r.callOf(t, "echo")
 		r.record.giveUp(runstore.ErrFenced)
 		if next := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {

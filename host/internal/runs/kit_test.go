@@ -72,7 +72,9 @@ func newTestRun(t *testing.T, e *Engine) *run {
 		t.Fatal(err)
 	}
 	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access())
-	r.record.describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
+	owner := e.recordOwner(r)
+	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
+	r.record = newRecord(r.id, e.Store, 0, e.Logger, r.calls, owner)
 	r.drivenBy(t.Context())
 	if f := e.add(r); f != nil {
 		t.Fatal(f)

@@ -28,7 +28,7 @@ func (e *Engine) idleRuns() (out []idleRun) {
 	}
 	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
 		if r.isIdle() {
-			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.newest}) })
+			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.version()}) })
 		}
 	}
 	return out
@@ -86,7 +86,7 @@ func (r *run) leaveIdle(as version) (left bool) {
 	r.record.exclusive(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		left = r.isIdle() && r.record.newest == as && r.move(stateLeaving)
+		left = r.isIdle() && r.record.version() == as && r.move(stateLeaving)
 	})
 	if left {
 		r.letGo(runstore.ErrClaimed)

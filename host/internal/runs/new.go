@@ -13,12 +13,11 @@ import (
 // New makes an engine. Configure and Start follow, in this order.
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	e := &Engine{
-		settings:     settings,
-		runs:         make(map[string]*run),
-		parking:      make(chan struct{}),
-		maxDelivered: maxDelivered,
-		clock:        realClock{},
-		pipelines:    pipelines{call: callStages, query: queryStages, program: programStages},
+		settings:  settings,
+		runs:      make(map[string]*run),
+		parking:   make(chan struct{}),
+		clock:     realClock{},
+		pipelines: pipelines{call: callStages, query: queryStages, program: programStages},
 	}
 	e.replayRoom.Store(replay.MaxLogs)
 	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))

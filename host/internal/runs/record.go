@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,14 +32,8 @@ type record struct {
 	compactAfter int  // see maxDelivered
 	log          *slog.Logger
 	calls        *calls.Table
-	describe     func(*runstore.Record) // fills in what the run is
-	identify     func(*calls.Entry)     // notes which tool a call means
-	dropped      func()                 // lets go of what belongs to the claim
-	leftDue      func()                 // tells the store, before the claim is released, that the run can go on
-	lost         func()                 // called once, when rec gives the run up
-	countFenced  func(error) error      // counts a write that another host's claim has fenced off; see Engine.countFenced
-	later        func(retried)          // repeats a step in the background until it reports success
-	cause        atomic.Pointer[error]  // why the run was given up; nil: it was not
+	owner        recordOwner
+	cause        atomic.Pointer[error] // why the run was given up; nil: it was not
 
 	claimMu  calls.CountedMutex
 	leased   atomic.Bool    // claim is a runstore.Leased
@@ -52,6 +47,43 @@ type record struct {
 	live      bool               // that record says only that the run goes on
 	journaled int                // bytes of answers in the journal of the stored image
 }
+
+// recordOwner is what a record asks of the run that it is of.
+type recordOwner struct {
+	Describe    func(*runstore.Record) // fills in what the run is
+	Identify    func(*calls.Entry)     // notes which tool a call means
+	Dropped     func()                 // lets go of what belongs to the claim
+	LeftDue     func()                 // tells the store, before the claim is released, that the run can go on
+	Lost        func()                 // called once, when the record gives the run up; may be nil
+	CountFenced func(error) error      // counts a write that another host's claim has fenced off, and returns its error
+	Later       func(retried)          // repeats a step in the background; nil: nothing is repeated
+}
+
+// newRecord returns the record of a run that no store has yet. Its journal holds compactAfter
+// bytes of answers that were delivered before a new image supersedes them; 0 is the default.
+func newRecord(id string, store runstore.Store, compactAfter int, log *slog.Logger, table *calls.Table, owner recordOwner) *record {
+	_, volatile := store.(runstore.Volatile)
+	return &record{id: id, store: store, volatile: volatile, compactAfter: cmp.Or(compactAfter, maxDelivered), log: log, calls: table, owner: owner}
+}
+
+// revive makes it the record that a store has.
+func (rec *record) revive(stored *runstore.Record) {
+	rec.newest, rec.stored = version{stored.Generation, stored.Epoch}, true
+}
+
+// isStored reports whether the store holds a record of this generation. The driver calls it,
+// or a caller in exclusive.
+func (rec *record) isStored() bool { return rec.stored }
+
+// isVolatile reports whether the store ends with the process.
+func (rec *record) isVolatile() bool { return rec.volatile }
+
+// version is the version of the record that this process wrote last, or has read. The caller
+// runs it in exclusive.
+func (rec *record) version() version { return rec.newest }
+
+// locks counts how often its locks were taken.
+func (rec *record) locks() uint64 { return rec.mu.TimesTaken() + rec.claimMu.TimesTaken() }
 
 // maxDelivered is how many bytes of delivered answers the journal of a run that goes on
 // may hold before a new image supersedes them.
@@ -166,7 +198,7 @@ func (rec *record) write(write func(runstore.Claim) error) error {
 	if claim == nil {
 		return errNoClaim
 	}
-	err := rec.countFenced(write(claim))
+	err := rec.owner.CountFenced(write(claim))
 	if errors.Is(err, runstore.ErrFenced) {
 		rec.giveUp(err)
 	}
@@ -182,8 +214,8 @@ func (rec *record) next(image []byte, fresh []*calls.Entry, complete func(*runst
 	rec.newest = version{rec.newest.generation + 1, rec.epoch()}
 	rec.journaled = 0
 	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.newest.generation, Image: image}
-	rec.describe(r)
-	return r, rec.calls.Record(r, fresh, rec.identify, complete)
+	rec.owner.Describe(r)
+	return r, rec.calls.Record(r, fresh, rec.owner.Identify, complete)
 }
 
 // settle enters the outcome of a call that has a slot. The guest gets the answer once
@@ -267,14 +299,14 @@ func (rec *record) forgetLater() {
 	claim := rec.claim
 	rec.claim = nil
 	rec.claimMu.Unlock()
-	if rec.later == nil {
+	if rec.owner.Later == nil {
 		if claim != nil {
 			claim.Release()
 		}
 		return
 	}
 	newest := rec.newest
-	rec.later(func(ctx context.Context) bool {
+	rec.owner.Later(func(ctx context.Context) bool {
 		if claim == nil {
 			var err error
 			if claim, err = rec.store.Claim(ctx, rec.id); err != nil {
@@ -286,7 +318,7 @@ func (rec *record) forgetLater() {
 				return true
 			}
 		}
-		if err := rec.countFenced(claim.Delete(ctx)); err != nil && !errors.Is(err, runstore.ErrFenced) && !errors.Is(err, runstore.ErrNotFound) && ctx.Err() == nil {
+		if err := rec.owner.CountFenced(claim.Delete(ctx)); err != nil && !errors.Is(err, runstore.ErrFenced) && !errors.Is(err, runstore.ErrNotFound) && ctx.Err() == nil {
 			return false
 		}
 		claim.Release()
@@ -390,14 +422,12 @@ func (rec *record) claimed() bool {
 func (rec *record) dropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
-	if rec.dropped != nil {
-		rec.dropped()
-	}
+	rec.owner.Dropped()
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
 		defer claim.Release()
 		if rec.stored && !errors.Is(rec.gaveUp(), runstore.ErrFenced) && (!rec.calls.Idle() || rec.calls.Status().Deliverable) {
-			rec.leftDue()
+			rec.owner.LeftDue()
 		}
 	}
 	if release := rec.reserved; release != nil {
@@ -405,3 +435,6 @@ func (rec *record) dropClaim() {
 		release()
 	}
 }
+
+// retried is a step in the background that is tried until it reports that it is done.
+type retried func(context.Context) (done bool)

@@ -18,6 +18,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
+// durable is a store that outlives the process, as far as a record can tell.
+type durable struct{ runstore.Store }
+
 // watchedStore is a store in memory whose writes a test looks at, and can fail.
 type watchedStore struct {
 	runstore.Memory
@@ -77,10 +80,9 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	w.calls = calls.New("run_x", 2, &calls.InFlight{}, &timing.Defaults, calls.Account{
 		Held: meter("held"), Suspended: meter("suspended"), Stored: meter("stored"), Denied: func(d *quota.Denied) { t.Error(d) },
 	})
-	w.record = &record{
-		id: "run_x", store: w.store, compactAfter: maxDelivered, log: slog.New(slog.DiscardHandler), calls: w.calls,
-		describe: func(r *runstore.Record) { r.Created = time.Now() }, identify: func(*calls.Entry) {}, countFenced: func(err error) error { return err },
-	}
+	w.record = newRecord("run_x", durable{w.store}, 0, slog.New(slog.DiscardHandler), w.calls, recordOwner{
+		Describe: func(r *runstore.Record) { r.Created = time.Now() }, Identify: func(*calls.Entry) {}, Dropped: func() {}, LeftDue: func() {}, CountFenced: func(err error) error { return err },
+	})
 	return w
 }
 

@@ -1,12 +1,8 @@
 package runs
 
 import (
-	"context"
 	"time"
 )
-
-// retried is a step in the background that is tried until it reports that it is done.
-type retried func(context.Context) (done bool)
 
 // untilDone tries a step again and again, until it is done or the host ends. Then it is
 // tried for the last time, under a context that has ended.

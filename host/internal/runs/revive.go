@@ -159,10 +159,10 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
-	r.effects.pending, r.effects.stored = rec.Effects, true
+	r.effects.revive(rec.Effects)
 	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
-	r.record.newest, r.record.stored = version{rec.Generation, rec.Epoch}, true
+	r.record.revive(rec)
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), storedLayers(rec.Layers)
 	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {

@@ -61,7 +61,7 @@ type run struct {
 	title   string
 	saved   savedPrograms
 	used    usedTools
-	effects effects
+	effects *effectLog
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
 
@@ -115,12 +115,16 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
-	r.record = &record{
-		id: id, store: e.Store, volatile: e.volatile(), compactAfter: e.maxDelivered, log: e.Logger, countFenced: e.countFenced,
-		calls: r.calls, describe: r.describe, identify: r.identify, dropped: r.effects.close, leftDue: func() { e.leftDue(id) },
-		lost: func() { go r.leaveGivenUp() }, later: e.untilDone,
-	}
+	r.effects = newEffectLog(e.Store, id, e.countFenced, r.effectHeader)
+	r.record = newRecord(id, e.Store, e.compactAfter, e.Logger, r.calls, e.recordOwner(r))
 	return r
+}
+
+func (e *Engine) recordOwner(r *run) recordOwner {
+	return recordOwner{
+		Describe: r.describe, Identify: r.identify, Dropped: r.effects.close, LeftDue: func() { e.leftDue(r.id) },
+		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.countFenced, Later: e.untilDone,
+	}
 }
 
 // notify wakes the driver, if one is waiting.
@@ -368,7 +372,7 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
 func (r *run) keepResult(res *codemode.Result) (kept bool) {
-	if r.driver.delivery == nil || !r.record.stored || res == nil || r.driver.unattended && r.endedByCaller() {
+	if r.driver.delivery == nil || !r.record.isStored() || res == nil || r.driver.unattended && r.endedByCaller() {
 		return false
 	}
 	var claim runstore.Claim

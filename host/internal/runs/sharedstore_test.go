@@ -89,16 +89,15 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		store := &sharedStore{}
 		e := newTestEngine(t, store, nil, catalog.Tool{Name: "echo"})
 		r := newTestRun(t, e)
-		r.record.volatile = false
+		owner := e.recordOwner(r)
+		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
+		r.record = newRecord(r.id, toldStore{store, store}, 0, e.Logger, r.calls, owner)
 		c := r.callOf(t, "echo")
-		var claim runstore.Claim
 		r.record.exclusive(func() {
 			if _, _, err := r.record.suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
 				t.Fatal(err)
 			}
-			claim = r.record.claim
 		})
-		r.record.setClaim(&toldClaim{claim, store})
 		if tt.value != "" {
 			if _, lost := r.record.settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
 				t.Fatal(lost)
@@ -165,4 +164,15 @@ func TestAResultIsDeliveredOnce(t *testing.T) {
 	if res != nil || f == nil || f.Reason != codemode.ReasonRunUnavailable {
 		t.Errorf("got %+v, %v", res, f)
 	}
+}
+
+// toldStore is a shared store that outlives the process, as far as a record can tell.
+type toldStore struct {
+	runstore.Store
+	shared *sharedStore
+}
+
+func (s toldStore) Create(ctx context.Context, r *runstore.Record, limit int) (runstore.Claim, error) {
+	claim, err := s.Store.Create(ctx, r, limit)
+	return &toldClaim{claim, s.shared}, err
 }

@@ -25,7 +25,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	if f := r.mayBePromised(); f != nil {
 		return d.failed(f)
 	}
-	if !r.record.volatile {
+	if !r.record.isVolatile() {
 		r.engine.keepBuild(r.background(), r.pool)
 	}
 	image, err := d.snapshot()
@@ -59,7 +59,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 // The newest state of a run that the store has is worth more attempts.
 func (r *run) mayBePromised() (f *codemode.Error) {
 	r.record.exclusive(func() {
-		if !r.record.stored {
+		if !r.record.isStored() {
 			f = r.engine.storeAway(r.background())
 		}
 	})
@@ -84,7 +84,7 @@ func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 // account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
 func (r *run) leave(cause error) (kept bool) {
-	r.record.exclusive(func() { kept = r.record.valid() && !r.record.volatile })
+	r.record.exclusive(func() { kept = r.record.valid() && !r.record.isVolatile() })
 	if kept {
 		r.letGo(cause)
 	}
@@ -203,7 +203,7 @@ func (r *run) expireAt(now time.Time) {
 	var stored *runstore.Record
 	err := r.record.ensureClaim(r.background())
 	if err == nil {
-		stored, err = r.record.store.Get(r.background(), r.id)
+		stored, err = r.engine.Store.Get(r.background(), r.id)
 	}
 	if err == nil && r.record.isCurrent(stored) && now.After(stored.Expires) {
 		err = runstore.ErrExpired

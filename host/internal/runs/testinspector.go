@@ -45,7 +45,7 @@ func (i Inspector) Ended(id string) {
 func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.Wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
-func (i Inspector) CompactAfter(bytes int) { i.e.maxDelivered = bytes }
+func (i Inspector) CompactAfter(bytes int) { i.e.compactAfter = bytes }
 
 // SetClock has callers wait by another clock. Call it before the first run.
 func (i Inspector) SetClock(c Clock) { i.e.clock = c }
@@ -109,10 +109,10 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 // LocksTaken counts how often the locks of a run were taken.
 func (i Inspector) LocksTaken(id string) (n uint64) {
 	r := i.e.runByID(id)
-	for _, m := range []*calls.CountedMutex{&r.mu, &r.record.mu, &r.record.claimMu, &r.scopes.mu, &r.used.mu} {
+	for _, m := range []*calls.CountedMutex{&r.mu, &r.scopes.mu, &r.used.mu} {
 		n += m.TimesTaken()
 	}
-	return n + r.calls.TimesLocked()
+	return n + r.calls.TimesLocked() + r.record.locks()
 }
 
 // Stages returns the names of the stages of a call, in order.

@@ -1,0 +1,55 @@
+package runs
+
+import (
+	"errors"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// leaveGivenUp lets go of a run that its record has given up. An active one is let go of
+// by its driver.
+func (r *run) leaveGivenUp() {
+	cause := r.record.gaveUp()
+	r.engine.guard(func() {
+		for !r.isOver() {
+			if r.moveTo(stateActive) {
+				r.letGo(cause)
+				return
+			}
+			if r.cancelIfActive(cause) {
+				return
+			}
+		}
+	})
+}
+
+// notEnded is why the run has not ended though this process is done with it; nil: it has.
+func (r *run) notEnded() *codemode.Error {
+	if r.now() == stateLeft { // another host may go on with it
+		return fault.FromStore(runstore.ErrClaimed)
+	}
+	if cause := r.record.gaveUp(); cause != nil {
+		return fault.FromStore(cause)
+	}
+	return nil
+}
+
+// givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
+func (r *run) givenUpResult() *codemode.Result {
+	f := fault.FromStore(r.record.gaveUp())
+	if f.Reason == codemode.ReasonStoreFailed {
+		f = fault.Add(f, fault.KeptAsItWas)
+	}
+	return withRun(f, r).Result()
+}
+
+// countFenced counts a write of a run that was refused because another host has it, and
+// returns the error of the write. Each write of the store goes through it.
+func (e *Engine) countFenced(err error) error {
+	if errors.Is(err, runstore.ErrFenced) {
+		e.Observer.Metrics.WriteFenced()
+	}
+	return err
+}

@@ -1,0 +1,41 @@
+package runs
+
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// expectEffect is what the tool of the call will say of how the call is undone. The
+// journal has the call from here on. It is nil for other tools.
+func (c *call) expectEffect() *inverse {
+	if !c.tool.Revertible || c.tool.ReadOnly {
+		return nil
+	}
+	c.noteEffect(runstore.Effect{State: runstore.EffectUnknown, Reason: "its host stopped before the tool had answered"})
+	return &inverse{}
+}
+
+// noteEffect enters what a call has changed, as far as it is known.
+func (c *call) noteEffect(e runstore.Effect) {
+	revertible := c.effect > 0 || c.tool.Revertible
+	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {
+		return
+	}
+	if !c.run.effects.keeps() {
+		return
+	}
+	e.Number, e.CallID, e.Tool, e.At = c.effect, c.PublicID(), c.tool.ID(), time.Now().UTC()
+	err := c.run.effects.put(c.run.background(), &e, revertible, c.run.isOver)
+	c.effect = e.Number
+	if err != nil {
+		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
+			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)
+	}
+}
+
+// effectHeader is the head of the run's journal of effects.
+func (r *run) effectHeader() *runstore.Effects {
+	now := time.Now()
+	return &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL)}
+}
