@@ -161,7 +161,7 @@ func (a *advancer) paused() int {
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
 func (a *advancer) consider(id string) {
-	if r := a.engine.runByID(id); r != nil && (r.now() != stateParked || r.record.claimed() && !r.canAdvance()) {
+	if r := a.engine.runByID(id); r != nil && (r.now() != stateParked || r.record.Claimed() && !r.canAdvance()) {
 		return
 	}
 	a.mu.Lock()
@@ -293,7 +293,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	kept := &Delivery{engine: e}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
-	if cause := r.record.gaveUp(); cause != nil {
+	if cause := r.record.GaveUp(); cause != nil {
 		return false, fault.FromStore(cause)
 	}
 	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot

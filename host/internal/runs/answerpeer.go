@@ -38,7 +38,7 @@ func (e *Engine) holds(q *cluster.Request) bool {
 	if r == nil {
 		return false
 	}
-	epoch := r.record.epoch()
+	epoch := r.record.Epoch()
 	return epoch != 0 && epoch >= q.Epoch
 }
 

@@ -42,9 +42,9 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 		return rejection
 	}
 	r.calls.Approved(c.Entry, id, c.subject.Params)
-	if err := r.record.journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
+	if err := r.record.Journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
 		if fault.MayBeWritten(err) {
-			r.record.giveUp(err)
+			r.record.GiveUp(err)
 		}
 		return c.notMade(fault.Reject(fault.CodeInterrupted, "The call of %q was not made: its run could not be recorded%s.", c.subject.ToolName, whyNotRecorded(err)))
 	}

@@ -70,7 +70,7 @@ func (r *run) put(a *policy.Approval, note func(keep time.Time), forget func()) 
 	}
 	note(a.Expires.Add(r.settings.SnapshotTTL))
 	r.prolong()
-	if err := r.record.journal(r.background()); err != nil {
+	if err := r.record.Journal(r.background()); err != nil {
 		return err
 	}
 	if err := r.engine.ApprovalStore.Add(r.background(), a); err != nil {
@@ -119,17 +119,17 @@ func (r *run) claimToAsk() (err error) {
 	if !ok {
 		return nil
 	}
-	r.record.exclusive(func() {
+	r.record.Exclusive(func() {
 		if r.isOver() {
 			err = context.Cause(r.ctx)
 			return
 		}
-		if r.record.isStored() {
-			err = r.record.ensureClaim(r.background())
+		if r.record.IsStored() {
+			err = r.record.EnsureClaim(r.background())
 		} else if f := r.engine.storeAway(r.background()); f != nil {
 			err = f
 		} else {
-			err = r.record.reserve(r.background(), store)
+			err = r.record.Reserve(r.background(), store)
 		}
 		if err != nil {
 			err = fault.FromStore(err)

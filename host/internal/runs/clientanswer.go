@@ -58,7 +58,7 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	case <-settled:
 		return nil
 	case <-r.ctx.Done():
-		if cause := r.record.gaveUp(); cause != nil {
+		if cause := r.record.GaveUp(); cause != nil {
 			return fault.FromStore(cause)
 		}
 		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))

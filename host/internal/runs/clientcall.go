@@ -22,7 +22,7 @@ func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 		r.engine.performing.Resume()
 		r.calls.ClientAnswered()
 	}()
-	if err := r.record.journal(r.background()); err != nil {
+	if err := r.record.Journal(r.background()); err != nil {
 		return nil, err
 	}
 	r.notify()

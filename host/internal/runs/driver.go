@@ -232,7 +232,7 @@ func (d *driver) turn() (*wire.Report, error) {
 		d.run.arrived.Store(true)
 	}
 	if len(started) > 0 {
-		d.run.launch(started, d.run.record.journal(d.run.background()))
+		d.run.launch(started, d.run.record.Journal(d.run.background()))
 	}
 	d.run.replay.Start(nil, settlements)
 	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
@@ -262,7 +262,7 @@ func (d *driver) dropImage() {
 		return
 	}
 	d.image = nil
-	if !d.run.record.isVolatile() || !d.run.record.isStored() {
+	if !d.run.record.IsVolatile() || !d.run.record.IsStored() {
 		_ = d.run.calls.ChargeImage(0) // less is never refused
 	}
 }
@@ -374,7 +374,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	if f := d.overBudget(nil); f != nil {
 		return d.failed(f)
 	}
-	b, f := r.record.admit(rep.Requests)
+	b, f := r.record.Admit(rep.Requests)
 	if f != nil {
 		return d.failed(f)
 	}
@@ -392,7 +392,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 // checkpoint starts calls of the guest's last turn as the record of the run allows.
 func (d *driver) checkpoint(fresh []*calls.Entry) error {
 	r := d.run
-	started, lost, err := r.record.checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
+	started, lost, err := r.record.Checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()
 		rec.Expires = d.expiresAfter(d.deadline)
 		d.output.Store(rec)
@@ -401,7 +401,7 @@ func (d *driver) checkpoint(fresh []*calls.Entry) error {
 		}
 	})
 	d.launch(started, lost)
-	return cmp.Or(err, r.record.gaveUp())
+	return cmp.Or(err, r.record.GaveUp())
 }
 
 // lap adds the time since the Exec or Wait started, or since the last lap, to the run's

@@ -50,7 +50,7 @@ type Engine struct {
 	callWorkers     *callWorkers[callJob]
 	pipelines       pipelines
 
-	compactAfter int // bytes of a journal; see newRecord
+	compactAfter int // bytes of a journal; see journal.New
 	clock        Clock
 
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.

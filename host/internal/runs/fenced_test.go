@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -22,9 +23,9 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		r := newTestRun(t, e)
 		owner := e.recordOwner(r)
 		owner.Lost = nil
-		r.record = newRecord(r.id, e.Store, 0, e.Logger, r.calls, owner)
+		r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
 		c := r.callOf(t, "echo")
-		r.record.giveUp(runstore.ErrFenced)
+		r.record.GiveUp(runstore.ErrFenced)
 		if next := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {
 			t.Errorf("after %v the call has settled: %s", lost, c.Entry.Answer)
 		}

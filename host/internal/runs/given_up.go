@@ -11,7 +11,7 @@ import (
 // leaveGivenUp lets go of a run that its record has given up. An active one is let go of
 // by its driver.
 func (r *run) leaveGivenUp() {
-	cause := r.record.gaveUp()
+	cause := r.record.GaveUp()
 	r.engine.guard(func() {
 		for !r.isOver() {
 			if r.moveTo(stateActive) {
@@ -30,7 +30,7 @@ func (r *run) notEnded() *codemode.Error {
 	if r.now() == stateLeft { // another host may go on with it
 		return fault.FromStore(runstore.ErrClaimed)
 	}
-	if cause := r.record.gaveUp(); cause != nil {
+	if cause := r.record.GaveUp(); cause != nil {
 		return fault.FromStore(cause)
 	}
 	return nil
@@ -38,7 +38,7 @@ func (r *run) notEnded() *codemode.Error {
 
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
 func (r *run) givenUpResult() *codemode.Result {
-	f := fault.FromStore(r.record.gaveUp())
+	f := fault.FromStore(r.record.GaveUp())
 	if f.Reason == codemode.ReasonStoreFailed {
 		f = fault.Add(f, fault.KeptAsItWas)
 	}

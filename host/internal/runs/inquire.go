@@ -180,7 +180,7 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 		return none, err
 	}
 	runObserver{r}.observeDecision(c.Entry, decided)
-	if err := r.record.journal(r.background()); err != nil {
+	if err := r.record.Journal(r.background()); err != nil {
 		return none, err
 	}
 	switch {

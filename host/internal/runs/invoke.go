@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -37,7 +38,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 		RunID:          r.id,
 		ToolID:         c.tool.ID(),
 		IdempotencyKey: c.IdempotencyKey,
-		Epoch:          r.record.epoch(),
+		Epoch:          r.record.Epoch(),
 		Session: codemode.Session{
 			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
 			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
@@ -49,7 +50,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 		Ask: func(actx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {
 			return held.ask(ctx, actx, q)
 		},
-		RevertBy: inverse.taker(),
+		RevertBy: inverse.Taker(),
 		Deadline: r.requestDeadline(),
 	}
 	value, err := c.invokeTool(catalog.WithInvocation(ctx, &inv), inv)
@@ -63,10 +64,10 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 	}
 	if err != nil {
 		rejection := failureFromTool(ctx, c.tool, err)
-		c.noteEffect(effectOfFailure(rejection))
+		c.noteEffect(journal.EffectOfFailure(rejection))
 		return rejection
 	}
-	c.noteEffect(inverse.effect(c.tool))
+	c.noteEffect(inverse.Effect(c.tool))
 	c.value = value
 	return nil
 }

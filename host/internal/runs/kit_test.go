@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -74,7 +75,7 @@ func newTestRun(t *testing.T, e *Engine) *run {
 	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access())
 	owner := e.recordOwner(r)
 	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
-	r.record = newRecord(r.id, e.Store, 0, e.Logger, r.calls, owner)
+	r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
 	r.drivenBy(t.Context())
 	if f := e.add(r); f != nil {
 		t.Fatal(f)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -18,7 +19,7 @@ import (
 // idleRun is a parked run that this process has no claim of, as it was at a moment.
 type idleRun struct {
 	*run
-	version
+	journal.Version
 }
 
 // idleRuns returns the idle runs that other processes may have.
@@ -28,14 +29,14 @@ func (e *Engine) idleRuns() (out []idleRun) {
 	}
 	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
 		if r.isIdle() {
-			r.record.exclusive(func() { out = append(out, idleRun{r, r.record.version()}) })
+			r.record.Exclusive(func() { out = append(out, idleRun{r, r.record.Version()}) })
 		}
 	}
 	return out
 }
 
 // isIdle reports whether the run is parked and free for other processes.
-func (r *run) isIdle() bool { return r.now() == stateParked && !r.record.claimed() }
+func (r *run) isIdle() bool { return r.now() == stateParked && !r.record.Claimed() }
 
 // movedRuns are the looks for runs that have moved.
 type movedRuns struct {
@@ -74,7 +75,7 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 		if rec == nil && r.isPastExpiry() { // its timer ends it
 			continue
 		}
-		if (rec == nil || !r.isOf(rec) || rec.Live) && r.leaveIdle(r.version) {
+		if (rec == nil || !r.IsOf(rec) || rec.Live) && r.leaveIdle(r.Version) {
 			moved++
 		}
 	}
@@ -82,11 +83,11 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 }
 
 // leaveIdle lets go of an idle run, unless it has gone on here since.
-func (r *run) leaveIdle(as version) (left bool) {
-	r.record.exclusive(func() {
+func (r *run) leaveIdle(as journal.Version) (left bool) {
+	r.record.Exclusive(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		left = r.isIdle() && r.record.version() == as && r.move(stateLeaving)
+		left = r.isIdle() && r.record.Version() == as && r.move(stateLeaving)
 	})
 	if left {
 		r.letGo(runstore.ErrClaimed)

@@ -3,17 +3,18 @@ package runs
 import (
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // expectEffect is what the tool of the call will say of how the call is undone. The
 // journal has the call from here on. It is nil for other tools.
-func (c *call) expectEffect() *inverse {
+func (c *call) expectEffect() *journal.Inverse {
 	if !c.tool.Revertible || c.tool.ReadOnly {
 		return nil
 	}
 	c.noteEffect(runstore.Effect{State: runstore.EffectUnknown, Reason: "its host stopped before the tool had answered"})
-	return &inverse{}
+	return &journal.Inverse{}
 }
 
 // noteEffect enters what a call has changed, as far as it is known.
@@ -22,11 +23,11 @@ func (c *call) noteEffect(e runstore.Effect) {
 	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {
 		return
 	}
-	if !c.run.effects.keeps() {
+	if !c.run.effects.Keeps() {
 		return
 	}
 	e.Number, e.CallID, e.Tool, e.At = c.effect, c.PublicID(), c.tool.ID(), time.Now().UTC()
-	err := c.run.effects.put(c.run.background(), &e, revertible, c.run.isOver)
+	err := c.run.effects.Put(c.run.background(), &e, revertible, c.run.isOver)
 	c.effect = e.Number
 	if err != nil {
 		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",

@@ -117,7 +117,7 @@ func (r runObserver) observeDecision(c *calls.Entry, a *policy.Approval) {
 // leaves reports whether a call has not ended but its host does: it waits for a
 // person or for the run's client, and another host goes on with that.
 func (r *run) leaves(c *call) bool {
-	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.record.isVolatile() {
+	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.record.IsVolatile() {
 		return false
 	}
 	if s := r.now(); s != stateLeaving && s != stateLeft {

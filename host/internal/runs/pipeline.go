@@ -127,9 +127,9 @@ func (r *run) perform(e *calls.Entry, lost error) (next []callJob) {
 		stages, watch = r.engine.pipelines.program, programWatch{}
 	}
 	if lost == nil {
-		lost = r.record.held(r.ctx)
+		lost = r.record.Held(r.ctx)
 	}
-	if r.record.gaveUp() != nil {
+	if r.record.GaveUp() != nil {
 		return nil // whether it was made before is for who goes on with the run
 	}
 	last := len(stages) - 1

@@ -10,7 +10,7 @@ import (
 // once the store has it. The calls that have got slots are c.next.
 func recordCall(_ context.Context, c *call) *fault.Rejection {
 	r := c.run
-	c.next, c.lost = r.record.settle(r.background(), c.Entry, c.tool, c.value, c.rejection)
+	c.next, c.lost = r.record.Settle(r.background(), c.Entry, c.tool, c.value, c.rejection)
 	if r.now() == stateParked {
 		r.engine.advancer.hint(r.id)
 	}

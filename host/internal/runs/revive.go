@@ -60,7 +60,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	r, f = e.revive(ctx, s, rec, to)
 	if f == nil {
-		r.record.setClaim(claim)
+		r.record.SetClaim(claim)
 		f = e.add(r)
 	}
 	if f != nil {
@@ -159,10 +159,10 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r := e.makeRun(rec.ID, s, rec.Language, to)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
-	r.effects.revive(rec.Effects)
+	r.effects.Revive(rec.Effects)
 	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
 	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
-	r.record.revive(rec)
+	r.record.Revive(rec)
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), storedLayers(rec.Layers)
 	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {
@@ -196,7 +196,7 @@ func (r *run) redrive() {
 		r.engine.cancelApproval(r.background(), c.Held)
 		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
 	}
-	r.launch(started, r.record.journal(r.background()))
+	r.launch(started, r.record.Journal(r.background()))
 }
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when

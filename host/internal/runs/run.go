@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -52,7 +53,7 @@ type run struct {
 
 	lifecycle
 	calls  *calls.Table
-	record *record
+	record *journal.Record
 	replay *replay.Log // the driver's own; nil: the run needs no log
 	driver *driver
 	scopes scopes
@@ -61,7 +62,7 @@ type run struct {
 	title   string
 	saved   savedPrograms
 	used    usedTools
-	effects *effectLog
+	effects *journal.Effects
 	changed atomic.Bool   // the tools have changed since the run was suspended
 	wake    chan struct{} // capacity 1: the driver should look at the calls
 
@@ -115,14 +116,14 @@ func (e *Engine) makeRun(id string, s codemode.Session, language string, to *vie
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
-	r.effects = newEffectLog(e.Store, id, e.countFenced, r.effectHeader)
-	r.record = newRecord(id, e.Store, e.compactAfter, e.Logger, r.calls, e.recordOwner(r))
+	r.effects = journal.NewEffects(e.Store, id, e.countFenced, r.effectHeader)
+	r.record = journal.New(id, e.Store, e.compactAfter, e.Logger, r.calls, e.recordOwner(r))
 	return r
 }
 
-func (e *Engine) recordOwner(r *run) recordOwner {
-	return recordOwner{
-		Describe: r.describe, Identify: r.identify, Dropped: r.effects.close, LeftDue: func() { e.leftDue(r.id) },
+func (e *Engine) recordOwner(r *run) journal.Owner {
+	return journal.Owner{
+		Describe: r.describe, Identify: r.identify, Dropped: r.effects.Close, LeftDue: func() { e.leftDue(r.id) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.countFenced, Later: e.untilDone,
 	}
 }
@@ -141,7 +142,7 @@ func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result 
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
 func (r *run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
-	if cause := r.record.gaveUp(); cause != nil {
+	if cause := r.record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return r.givenUpResult()
 	}
@@ -149,19 +150,19 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 	defer r.engine.remove(r)
 	questions := r.stop(stateEnding, cause)
 	res = result()
-	r.record.exclusive(func() {
-		defer r.record.dropClaim()
+	r.record.Exclusive(func() {
+		defer r.record.DropClaim()
 		if len(questions) > 0 {
 			defer r.engine.holdID(r.background(), r.id)()
 		}
 		if !r.keepResult(res) {
-			r.record.forget(r.background())
+			r.record.Forget(r.background())
 		}
-		if r.record.gaveUp() == nil {
+		if r.record.GaveUp() == nil {
 			r.engine.cancelApprovals(r.background(), questions)
 		}
 	})
-	if r.record.gaveUp() != nil {
+	if r.record.GaveUp() != nil {
 		return r.givenUpResult()
 	}
 	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
@@ -174,7 +175,7 @@ func (r *run) letGo(cause error) {
 	defer r.finishMove()
 	r.stop(stateLeaving, cause)
 	r.engine.remove(r)
-	r.record.dropClaim()
+	r.record.DropClaim()
 }
 
 // stop ends what the run does in this process; the caller removes it. It closes the
@@ -219,7 +220,7 @@ func (r *run) dropIdleClaim() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.now() == stateParked && r.calls.Idle() {
-		r.record.dropClaim()
+		r.record.DropClaim()
 	}
 }
 
@@ -311,7 +312,7 @@ func (r *run) abort(ctx context.Context, cause error) *codemode.Error {
 func (r *run) endActivated(cause error) (f *codemode.Error) {
 	defer r.containReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
-	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return r.stayParked(fault.FromStore(err))
 	}
 	r.finish(cause)
@@ -320,7 +321,7 @@ func (r *run) endActivated(cause error) (f *codemode.Error) {
 
 // activate makes the caller the run's driver, once the run is parked.
 func (r *run) activate() (f *codemode.Error) {
-	r.record.exclusive(func() { // a park in progress ends first
+	r.record.Exclusive(func() { // a park in progress ends first
 		switch {
 		case r.moveTo(stateActive):
 		case r.isOver():
@@ -350,7 +351,7 @@ func (r *run) endUnparked() *codemode.Error {
 		r.letGo(cause)
 		return r.aborted()
 	}
-	if err := r.record.ensureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		r.letGo(err)
 		return fault.FromStore(err)
 	}
@@ -372,14 +373,14 @@ func (r *run) joined(ctx context.Context) (context.Context, func()) {
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
 func (r *run) keepResult(res *codemode.Result) (kept bool) {
-	if r.driver.delivery == nil || !r.record.isStored() || res == nil || r.driver.unattended && r.endedByCaller() {
+	if r.driver.delivery == nil || !r.record.IsStored() || res == nil || r.driver.unattended && r.endedByCaller() {
 		return false
 	}
 	var claim runstore.Claim
 	b, err := res.MarshalJSON()
 	if err == nil {
 		// Who was told until when the run is kept finds its result until then.
-		claim, err = r.record.end(r.background(), &runstore.Ended{
+		claim, err = r.record.End(r.background(), &runstore.Ended{
 			ID: r.id, Session: r.session, Expires: calls.Later(r.driver.keptUntil, time.Now().Add(r.settings.SnapshotTTL)), Result: b,
 		})
 	}
@@ -388,7 +389,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 	}
 	if err != nil {
 		if fault.MayBeWritten(err) { // else the caller would have a result of a run that goes on
-			r.record.giveUp(err)
+			r.record.GiveUp(err)
 			return false
 		}
 		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
@@ -430,7 +431,7 @@ func (r *run) launch(started []*calls.Entry, lost error) {
 // a slot yet.
 func (r *run) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
-		r.record.giveUp(lost)
+		r.record.GiveUp(lost)
 		r.engine.performing.LeaveN(len(started))
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -91,15 +92,15 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		r := newTestRun(t, e)
 		owner := e.recordOwner(r)
 		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
-		r.record = newRecord(r.id, toldStore{store, store}, 0, e.Logger, r.calls, owner)
+		r.record = journal.New(r.id, toldStore{store, store}, 0, e.Logger, r.calls, owner)
 		c := r.callOf(t, "echo")
-		r.record.exclusive(func() {
-			if _, _, err := r.record.suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
+		r.record.Exclusive(func() {
+			if _, _, err := r.record.Suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
 				t.Fatal(err)
 			}
 		})
 		if tt.value != "" {
-			if _, lost := r.record.settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
+			if _, lost := r.record.Settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
 				t.Fatal(lost)
 			}
 		}
@@ -108,7 +109,7 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		}
 		var before []string
 		store.onRelease = func() { before = slices.Clone(store.woken) }
-		r.record.dropClaim()
+		r.record.DropClaim()
 		if told := slices.Equal(before, []string{r.id}); told != tt.told || !told && len(store.woken) > 0 {
 			t.Errorf("%s: before the release other hosts were told of %v", name, before)
 		}

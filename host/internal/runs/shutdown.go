@@ -79,7 +79,7 @@ func (e *Engine) leaveRuns(runs []*run) {
 			for r := range left {
 				e.guard(func() {
 					defer r.finishMove()
-					r.record.dropClaim()
+					r.record.DropClaim()
 				})
 			}
 		})

@@ -25,7 +25,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	if f := r.mayBePromised(); f != nil {
 		return d.failed(f)
 	}
-	if !r.record.isVolatile() {
+	if !r.record.IsVolatile() {
 		r.engine.keepBuild(r.background(), r.pool)
 	}
 	image, err := d.snapshot()
@@ -38,9 +38,9 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	)
 	park := func() { res, started, f = d.park(image, fresh) }
 	start := time.Now()
-	r.record.exclusive(park)
+	r.record.Exclusive(park)
 	if r.mayFindRoom(f, start) {
-		r.record.exclusive(park)
+		r.record.Exclusive(park)
 	}
 	switch {
 	case f == nil:
@@ -58,8 +58,8 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
 func (r *run) mayBePromised() (f *codemode.Error) {
-	r.record.exclusive(func() {
-		if !r.record.isStored() {
+	r.record.Exclusive(func() {
+		if !r.record.IsStored() {
 			f = r.engine.storeAway(r.background())
 		}
 	})
@@ -84,7 +84,7 @@ func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 // account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
 func (r *run) leave(cause error) (kept bool) {
-	r.record.exclusive(func() { kept = r.record.valid() && !r.record.isVolatile() })
+	r.record.Exclusive(func() { kept = r.record.Valid() && !r.record.IsVolatile() })
 	if kept {
 		r.letGo(cause)
 	}
@@ -96,7 +96,7 @@ func (r *run) leave(cause error) (kept bool) {
 // calls to launch. The caller runs it in record.exclusive.
 func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result, started []*calls.Entry, _ *codemode.Error) {
 	r := d.run
-	if err := r.record.ensureClaim(r.background()); err != nil {
+	if err := r.record.EnsureClaim(r.background()); err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
 	isClosing := r.engine.IsClosing()
@@ -112,7 +112,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	if isClosing {
 		limit = 0
 	}
-	stored, started, err := r.record.suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
+	stored, started, err := r.record.Suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
 		if d.isCarried() { // no result has it
 			d.output.Store(rec)
@@ -148,7 +148,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 		r.expiry.Reset(left)
 	}
 	if r.calls.Idle() {
-		r.record.dropClaim()
+		r.record.DropClaim()
 	}
 	return true
 }
@@ -182,7 +182,7 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
-	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.unwritten()
+	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.Unwritten()
 	r.replay.Put(rec)
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
 		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
@@ -201,15 +201,15 @@ func (r *run) expireAt(now time.Time) {
 	}
 	defer r.containExpiry()
 	var stored *runstore.Record
-	err := r.record.ensureClaim(r.background())
+	err := r.record.EnsureClaim(r.background())
 	if err == nil {
 		stored, err = r.engine.Store.Get(r.background(), r.id)
 	}
-	if err == nil && r.record.isCurrent(stored) && now.After(stored.Expires) {
+	if err == nil && r.record.IsCurrent(stored) && now.After(stored.Expires) {
 		err = runstore.ErrExpired
 	}
 	switch {
-	case errors.Is(err, runstore.ErrClaimed), err == nil && r.record.isCurrent(stored):
+	case errors.Is(err, runstore.ErrClaimed), err == nil && r.record.IsCurrent(stored):
 		r.expireAgain()
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		r.finish(runstore.ErrExpired)
@@ -227,7 +227,7 @@ func (r *run) expireAgain() {
 	if parked {
 		r.expiry.Reset(r.engine.Times.ClaimedAgain)
 		if r.calls.Idle() {
-			r.record.dropClaim()
+			r.record.DropClaim()
 		}
 	}
 	r.mu.Unlock()

@@ -22,7 +22,7 @@ func TestAClosingHostKeepsWhatIsRunning(t *testing.T) {
 		r.driver.limit(t.Context(), time.Minute, time.Minute)
 		e.closing = closing
 		var f *codemode.Error
-		r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
+		r.record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 		if (f == nil) != closing || f != nil && f.Reason != codemode.ReasonTooManySuspended {
 			t.Errorf("closing %v: %v", closing, f)
 		}
@@ -39,7 +39,7 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 			t.Helper()
 			r.settings.SnapshotTTL = ttl
 			var f *codemode.Error
-			r.record.exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
+			r.record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 			if f != nil {
 				t.Fatal(f)
 			}

@@ -112,7 +112,7 @@ func (i Inspector) LocksTaken(id string) (n uint64) {
 	for _, m := range []*calls.CountedMutex{&r.mu, &r.scopes.mu, &r.used.mu} {
 		n += m.TimesTaken()
 	}
-	return n + r.calls.TimesLocked() + r.record.locks()
+	return n + r.calls.TimesLocked() + r.record.Locks()
 }
 
 // Stages returns the names of the stages of a call, in order.

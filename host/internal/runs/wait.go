@@ -139,20 +139,20 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	if f := r.activate(); f != nil {
 		// What became of it the store knows once it is gone: it may keep a result for
 		// another wait, to which it cannot be delivered.
-		if r.goes(ctx) || r.record.gaveUp() != nil {
+		if r.goes(ctx) || r.record.GaveUp() != nil {
 			return nil, true, nil
 		}
 		return nil, false, f
 	}
 	defer r.containReopen(&f)
-	if cause := r.record.gaveUp(); cause != nil {
+	if cause := r.record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return nil, true, nil
 	}
-	if r.record.claimed() {
+	if r.record.Claimed() {
 		return nil, false, nil
 	}
-	err := r.record.ensureClaim(r.background())
+	err := r.record.EnsureClaim(r.background())
 	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return nil, false, r.stayParked(fault.FromStore(err))
 	}
@@ -169,7 +169,7 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 		return nil, false, fault.FromStore(err)
 	case err != nil: // what cannot be read now may be read later
 		return nil, false, r.stayParked(fault.FromStore(err))
-	case r.record.isCurrent(rec):
+	case r.record.IsCurrent(rec):
 		return rec, false, nil
 	}
 	r.letGo(runstore.ErrClaimed)
@@ -189,8 +189,8 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	if rec == nil {
 		var err error
 		rec, err = r.engine.Store.Get(ctx, r.id)
-		if err == nil && !r.record.isCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
-			r.record.giveUp(runstore.ErrFenced)
+		if err == nil && !r.record.IsCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
+			r.record.GiveUp(runstore.ErrFenced)
 			return d.failed(fault.FromStore(runstore.ErrFenced))
 		}
 		if err != nil {

@@ -1,4 +1,4 @@
-package runs
+package journal
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // been made although it has. Nothing that goes by such a write is told to the program, to
 // the caller or to a tool. The run goes on later, from what the store has.
 
-// giveUp has this process let go of the run. The caller may hold mu.
-func (rec *record) giveUp(cause error) {
+// GiveUp has this process let go of the run. The caller may hold mu.
+func (rec *Record) GiveUp(cause error) {
 	if !rec.cause.CompareAndSwap(nil, &cause) {
 		return
 	}
@@ -31,18 +31,18 @@ func (rec *record) giveUp(cause error) {
 	}
 }
 
-// gaveUp is why the run was given up; nil: it was not.
-func (rec *record) gaveUp() error {
+// GaveUp is why the run was given up; nil: it was not.
+func (rec *Record) GaveUp() error {
 	if cause := rec.cause.Load(); cause != nil {
 		return *cause
 	}
 	return nil
 }
 
-// held makes sure that the run is still this host's, and asks the store only after this host
+// Held makes sure that the run is still this host's, and asks the store only after this host
 // was paused or cut off for longer than its lease.
-func (rec *record) held(ctx context.Context) error {
-	if cause := rec.gaveUp(); cause != nil {
+func (rec *Record) Held(ctx context.Context) error {
+	if cause := rec.GaveUp(); cause != nil {
 		return cause
 	}
 	if !rec.leased.Load() {
@@ -56,7 +56,7 @@ func (rec *record) held(ctx context.Context) error {
 	}
 	err := claim.Renew(ctx)
 	if errors.Is(err, runstore.ErrFenced) {
-		rec.giveUp(err)
+		rec.GiveUp(err)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package runs
+package journal
 
 import (
 	"context"
@@ -69,7 +69,7 @@ type recordWorld struct {
 	*testing.T
 	store  *watchedStore
 	calls  *calls.Table
-	record *record
+	record *Record
 	next   uint64
 }
 
@@ -80,7 +80,7 @@ func newRecordWorld(t *testing.T) *recordWorld {
 	w.calls = calls.New("run_x", 2, &calls.InFlight{}, &timing.Defaults, calls.Account{
 		Held: meter("held"), Suspended: meter("suspended"), Stored: meter("stored"), Denied: func(d *quota.Denied) { t.Error(d) },
 	})
-	w.record = newRecord("run_x", durable{w.store}, 0, slog.New(slog.DiscardHandler), w.calls, recordOwner{
+	w.record = New("run_x", durable{w.store}, 0, slog.New(slog.DiscardHandler), w.calls, Owner{
 		Describe: func(r *runstore.Record) { r.Created = time.Now() }, Identify: func(*calls.Entry) {}, Dropped: func() {}, LeftDue: func() {}, CountFenced: func(err error) error { return err },
 	})
 	return w
@@ -103,9 +103,9 @@ func (w *recordWorld) request(n int) []*calls.Entry {
 
 func (w *recordWorld) suspend(fresh ...*calls.Entry) (started []*calls.Entry) {
 	w.Helper()
-	w.record.exclusive(func() {
+	w.record.Exclusive(func() {
 		var err error
-		_, started, err = w.record.suspend(w.Context(), []byte("image"), fresh, 0, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
+		_, started, err = w.record.Suspend(w.Context(), []byte("image"), fresh, 0, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func (w *recordWorld) suspend(fresh ...*calls.Entry) (started []*calls.Entry) {
 
 func (w *recordWorld) checkpoint(fresh []*calls.Entry, image func() ([]byte, error)) (started []*calls.Entry, lost error) {
 	w.Helper()
-	started, lost, err := w.record.checkpoint(w.Context(), fresh, image, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
+	started, lost, err := w.record.Checkpoint(w.Context(), fresh, image, func(r *runstore.Record) { r.Expires = time.Now().Add(time.Hour) })
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (w *recordWorld) checkpoint(fresh []*calls.Entry, image func() ([]byte, err
 }
 
 func (w *recordWorld) settle(c *calls.Entry, value string) (started []*calls.Entry, lost error) {
-	return w.record.settle(w.Context(), c, nil, json.RawMessage(value), nil)
+	return w.record.Settle(w.Context(), c, nil, json.RawMessage(value), nil)
 }
 
 func small() ([]byte, error) { return []byte("newer image"), nil }
@@ -228,8 +228,8 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 	if len(next) != 1 || !errors.Is(lost, w.store.fail) {
 		t.Errorf("%d calls have got the slot, lost %v", len(next), lost)
 	}
-	if out, _, _ := w.calls.DrainInbox(); len(out) != 0 || !errors.Is(w.record.gaveUp(), w.store.fail) {
-		t.Errorf("the guest gets %v, and the run is given up for %v", out, w.record.gaveUp())
+	if out, _, _ := w.calls.DrainInbox(); len(out) != 0 || !errors.Is(w.record.GaveUp(), w.store.fail) {
+		t.Errorf("the guest gets %v, and the run is given up for %v", out, w.record.GaveUp())
 	}
 }
 
@@ -242,8 +242,8 @@ func TestALiveRecordTakesNoJournal(t *testing.T) {
 	started, lost := w.checkpoint(w.request(1), func() ([]byte, error) {
 		return nil, &guestrt.WorkerError{Code: string(codemode.CodeSnapshotLimit)}
 	})
-	if len(started) != 1 || lost != nil || w.record.valid() {
-		t.Fatalf("started %d, lost %v, valid %v", len(started), lost, w.record.valid())
+	if len(started) != 1 || lost != nil || w.record.Valid() {
+		t.Fatalf("started %d, lost %v, valid %v", len(started), lost, w.record.Valid())
 	}
 	w.settle(started[0], `1`)
 	if last := w.store.writes[len(w.store.writes)-1]; last != "checkpoint" {
@@ -273,7 +273,7 @@ func TestAFinishedRunIsForgotten(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		w := newRecordWorld(t)
 		w.suspend()
-		w.record.exclusive(w.record.dropClaim)
+		w.record.Exclusive(w.record.DropClaim)
 		if changed {
 			c, err := w.store.Claim(t.Context(), "run_x")
 			if err != nil {
@@ -284,7 +284,7 @@ func TestAFinishedRunIsForgotten(t *testing.T) {
 			}
 			c.Release()
 		}
-		w.record.exclusive(func() { w.record.forget(t.Context()) })
+		w.record.Exclusive(func() { w.record.Forget(t.Context()) })
 		if _, err := w.store.Get(t.Context(), "run_x"); (err == nil) != changed {
 			t.Errorf("changed by another host: %v, and then %v", changed, err)
 		}
@@ -302,7 +302,7 @@ func TestACancellationIsJournaled(t *testing.T) {
 	if _, f := w.calls.Admit([]wire.Request{{ID: w.next, Method: wire.MethodCancel, Args: []byte(`[3]`)}}, false); f != nil {
 		t.Fatal(f)
 	}
-	if err := w.record.journal(t.Context()); err != nil {
+	if err := w.record.Journal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rec, err := w.store.Get(t.Context(), "run_x")

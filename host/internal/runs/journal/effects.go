@@ -1,4 +1,4 @@
-package runs
+package journal
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// effectLog is what the calls of a run have changed, and how that is undone. The journal
+// Effects is what the calls of a run have changed, and how that is undone. The journal
 // is opened by the first call of a tool that says how its calls are undone; a run
 // without such a call has no journal.
 //
 // An effect is in the journal before its call leaves, as unknown, and again once the
 // tool has answered, before the program gets the answer.
-type effectLog struct {
+type Effects struct {
 	store       runstore.EffectStore // nil: nothing is kept
 	runID       string
 	countFenced func(error) error
@@ -35,59 +35,59 @@ type effectLog struct {
 	omitted int                    // calls that pending has no room for
 }
 
-// newEffectLog returns the log of a run in a store. Each error of a write goes through
+// NewEffects returns the log of a run in a store. Each error of a write goes through
 // countFenced; header makes the head of a journal.
-func newEffectLog(store runstore.Store, runID string, countFenced func(error) error, header func() *runstore.Effects) *effectLog {
-	f := &effectLog{runID: runID, countFenced: countFenced, header: header}
+func NewEffects(store runstore.Store, runID string, countFenced func(error) error, header func() *runstore.Effects) *Effects {
+	f := &Effects{runID: runID, countFenced: countFenced, header: header}
 	f.store, _ = store.(runstore.EffectStore)
 	return f
 }
 
-// keeps reports whether the store keeps effects.
-func (f *effectLog) keeps() bool { return f.store != nil }
+// Keeps reports whether the store Keeps effects.
+func (f *Effects) Keeps() bool { return f.store != nil }
 
-// revive makes it the log of a record, which has effects that no journal has.
-func (f *effectLog) revive(unwritten []runstore.Effect) { f.pending, f.stored = unwritten, true }
+// Revive makes it the log of a record, which has effects that no journal has.
+func (f *Effects) Revive(unwritten []runstore.Effect) { f.pending, f.stored = unwritten, true }
 
 // maxPendingEffects bounds what is remembered of calls before the journal is opened.
 const maxPendingEffects = 256
 
-// unwritten returns the effects that no journal has.
-func (f *effectLog) unwritten() []runstore.Effect {
+// Unwritten returns the effects that no journal has.
+func (f *Effects) Unwritten() []runstore.Effect {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.pending)
 }
 
-// close lets others have the journal.
-func (f *effectLog) close() {
+// Close lets others have the journal.
+func (f *Effects) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closeLocked()
 }
 
-func (f *effectLog) closeLocked() {
+func (f *Effects) closeLocked() {
 	if f.journal != nil {
 		f.journal.Close()
 		f.journal, f.stored = nil, true
 	}
 }
 
-// inverse is what a tool says of how its call is undone.
-type inverse struct {
+// Inverse is what a tool says of how its call is undone.
+type Inverse struct {
 	said atomic.Pointer[catalog.Inverse]
 }
 
-// taker returns what a tool calls; nil for a tool whose calls cannot be undone.
-func (i *inverse) taker() func(catalog.Inverse) {
+// Taker returns what a tool calls; nil for a tool whose calls cannot be undone.
+func (i *Inverse) Taker() func(catalog.Inverse) {
 	if i == nil {
 		return nil
 	}
 	return func(v catalog.Inverse) { i.said.Store(&v) }
 }
 
-// effect is what a call has changed whose tool has answered.
-func (i *inverse) effect(tool *catalog.Tool) runstore.Effect {
+// Effect is what a call has changed whose tool has answered.
+func (i *Inverse) Effect(tool *catalog.Tool) runstore.Effect {
 	if i == nil {
 		return runstore.Effect{State: runstore.EffectFinal, Reason: "its tool says no way to undo it"}
 	}
@@ -104,8 +104,8 @@ func (i *inverse) effect(tool *catalog.Tool) runstore.Effect {
 	return runstore.Effect{State: runstore.EffectDone, Inverse: undoer.ID(), Input: v.Input}
 }
 
-// effectOfFailure is what a call has changed whose tool has failed.
-func effectOfFailure(e *fault.Rejection) runstore.Effect {
+// EffectOfFailure is what a call has changed whose tool has failed.
+func EffectOfFailure(e *fault.Rejection) runstore.Effect {
 	switch {
 	case e.Unknown:
 		return runstore.Effect{State: runstore.EffectUnknown, Reason: e.Message}
@@ -115,9 +115,9 @@ func effectOfFailure(e *fault.Rejection) runstore.Effect {
 	return runstore.Effect{State: runstore.EffectNone}
 }
 
-// put writes an effect to the journal, which is made for a tool whose calls can be undone.
+// Put writes an effect to the journal, which is made for a tool whose calls can be undone.
 // Others wait for that. It sets e.Number. A run that is over lets go of the journal.
-func (f *effectLog) put(ctx context.Context, e *runstore.Effect, revertible bool, isOver func() bool) error {
+func (f *Effects) Put(ctx context.Context, e *runstore.Effect, revertible bool, isOver func() bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.journal == nil {
@@ -146,7 +146,7 @@ func (f *effectLog) put(ctx context.Context, e *runstore.Effect, revertible bool
 }
 
 // open opens the journal of the run. Without one it makes one, if it may. The caller holds mu.
-func (f *effectLog) open(ctx context.Context, mayMake bool) error {
+func (f *Effects) open(ctx context.Context, mayMake bool) error {
 	if !mayMake && !f.stored {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (f *effectLog) open(ctx context.Context, mayMake bool) error {
 
 // number returns the number of the effect of a call: that of its first attempt, or a
 // new one. The caller holds mu.
-func (f *effectLog) number(callID string) int {
+func (f *Effects) number(callID string) int {
 	n := f.numbers[callID]
 	if n == 0 {
 		f.last++

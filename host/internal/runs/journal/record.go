@@ -1,4 +1,4 @@
-package runs
+package journal
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// record is what the store has of one run: an image of its guest and the journal of the
+// Record is what the store has of one run: an image of its guest and the journal of the
 // calls which that guest waits for. It keeps two rules while the run goes on, so that a
 // host that is killed at any moment leaves a run that repeats nothing and loses nothing:
 //
@@ -25,14 +25,14 @@ import (
 //   - Journal before answer: an answer is delivered once the journal has it.
 //
 // A run that was never suspended is in no store and pays for neither.
-type record struct {
+type Record struct {
 	id           string
 	store        runstore.Store
 	volatile     bool // the store ends with the process
 	compactAfter int  // see maxDelivered
 	log          *slog.Logger
 	calls        *calls.Table
-	owner        recordOwner
+	owner        Owner
 	cause        atomic.Pointer[error] // why the run was given up; nil: it was not
 
 	claimMu  calls.CountedMutex
@@ -41,79 +41,79 @@ type record struct {
 	reserved func()         // gives back the id of a run that has asked and has no record
 
 	mu        calls.CountedMutex // orders writes; taken before calls.mu
-	newest    version            // the record that this process wrote last, or has read
+	newest    Version            // the record that this process wrote last, or has read
 	uncertain bool               // its first record may be in the store, although that has failed
 	stored    bool               // the store holds a record of this generation; only the driver sets it
 	live      bool               // that record says only that the run goes on
 	journaled int                // bytes of answers in the journal of the stored image
 }
 
-// recordOwner is what a record asks of the run that it is of.
-type recordOwner struct {
+// Owner is what a record asks of the run that it is of.
+type Owner struct {
 	Describe    func(*runstore.Record) // fills in what the run is
 	Identify    func(*calls.Entry)     // notes which tool a call means
 	Dropped     func()                 // lets go of what belongs to the claim
 	LeftDue     func()                 // tells the store, before the claim is released, that the run can go on
 	Lost        func()                 // called once, when the record gives the run up; may be nil
 	CountFenced func(error) error      // counts a write that another host's claim has fenced off, and returns its error
-	Later       func(retried)          // repeats a step in the background; nil: nothing is repeated
+	Later       func(Step)             // repeats a step in the background; nil: nothing is repeated
 }
 
-// newRecord returns the record of a run that no store has yet. Its journal holds compactAfter
+// New returns the record of a run that no store has yet. Its journal holds compactAfter
 // bytes of answers that were delivered before a new image supersedes them; 0 is the default.
-func newRecord(id string, store runstore.Store, compactAfter int, log *slog.Logger, table *calls.Table, owner recordOwner) *record {
+func New(id string, store runstore.Store, compactAfter int, log *slog.Logger, table *calls.Table, owner Owner) *Record {
 	_, volatile := store.(runstore.Volatile)
-	return &record{id: id, store: store, volatile: volatile, compactAfter: cmp.Or(compactAfter, maxDelivered), log: log, calls: table, owner: owner}
+	return &Record{id: id, store: store, volatile: volatile, compactAfter: cmp.Or(compactAfter, maxDelivered), log: log, calls: table, owner: owner}
 }
 
-// revive makes it the record that a store has.
-func (rec *record) revive(stored *runstore.Record) {
-	rec.newest, rec.stored = version{stored.Generation, stored.Epoch}, true
+// Revive makes it the record that a store has.
+func (rec *Record) Revive(stored *runstore.Record) {
+	rec.newest, rec.stored = Version{stored.Generation, stored.Epoch}, true
 }
 
-// isStored reports whether the store holds a record of this generation. The driver calls it,
+// IsStored reports whether the store holds a record of this generation. The driver calls it,
 // or a caller in exclusive.
-func (rec *record) isStored() bool { return rec.stored }
+func (rec *Record) IsStored() bool { return rec.stored }
 
-// isVolatile reports whether the store ends with the process.
-func (rec *record) isVolatile() bool { return rec.volatile }
+// IsVolatile reports whether the store ends with the process.
+func (rec *Record) IsVolatile() bool { return rec.volatile }
 
-// version is the version of the record that this process wrote last, or has read. The caller
+// Version is the Version of the record that this process wrote last, or has read. The caller
 // runs it in exclusive.
-func (rec *record) version() version { return rec.newest }
+func (rec *Record) Version() Version { return rec.newest }
 
-// locks counts how often its locks were taken.
-func (rec *record) locks() uint64 { return rec.mu.TimesTaken() + rec.claimMu.TimesTaken() }
+// Locks counts how often its Locks were taken.
+func (rec *Record) Locks() uint64 { return rec.mu.TimesTaken() + rec.claimMu.TimesTaken() }
 
 // maxDelivered is how many bytes of delivered answers the journal of a run that goes on
 // may hold before a new image supersedes them.
 const maxDelivered = 64 << 20
 
-// exclusive runs a step while nothing is written.
-func (rec *record) exclusive(step func()) {
+// Exclusive runs a step while nothing is written.
+func (rec *Record) Exclusive(step func()) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	step()
 }
 
-// valid reports whether the store has a true account of the run, which counts if this
+// Valid reports whether the store has a true account of the run, which counts if this
 // process is killed now. The caller holds mu.
-func (rec *record) valid() bool { return rec.stored && !rec.live }
+func (rec *Record) Valid() bool { return rec.stored && !rec.live }
 
 // journaling reports whether rec takes answers before they are delivered. Only the
 // driver calls it, which alone makes that change.
-func (rec *record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
+func (rec *Record) journaling() bool { return rec.stored && !rec.live && !rec.volatile }
 
-// admit adds the requests of one turn. Calls of a run that has a record do not start yet.
-func (rec *record) admit(reqs []wire.Request) (calls.Burst, *codemode.Error) {
+// Admit adds the requests of one turn. Calls of a run that has a record do not start yet.
+func (rec *Record) Admit(reqs []wire.Request) (calls.Burst, *codemode.Error) {
 	return rec.calls.Admit(reqs, !rec.journaling())
 }
 
-// checkpoint puts fresh calls of the guest's last turn into the queue once the store
+// Checkpoint puts fresh calls of the guest's last turn into the queue once the store
 // knows them. It returns the calls that have got a slot. If lost is not nil, the store
 // may not know of those calls: see run.jobs. A guest that is too large for an
 // image goes on without one: then the record says that the run is live.
-func (rec *record) checkpoint(ctx context.Context, fresh []*calls.Entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*calls.Entry, lost, err error) {
+func (rec *Record) Checkpoint(ctx context.Context, fresh []*calls.Entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*calls.Entry, lost, err error) {
 	if !rec.journaling() {
 		if len(fresh) > 0 {
 			started = rec.calls.Start(fresh)
@@ -147,7 +147,7 @@ func (rec *record) checkpoint(ctx context.Context, fresh []*calls.Entry, image f
 // superseded reports whether the journal holds so much that a new image is worth its
 // bytes: the image carries again the answers that the guest has not got. The caller
 // holds mu.
-func (rec *record) superseded() bool {
+func (rec *Record) superseded() bool {
 	if rec.journaled < rec.compactAfter {
 		return false
 	}
@@ -155,11 +155,11 @@ func (rec *record) superseded() bool {
 	return rec.journaled-waiting >= max(rec.compactAfter, 2*waiting)
 }
 
-// suspend stores the run with an image of its guest, and then puts fresh calls of the
+// Suspend stores the run with an image of its guest, and then puts fresh calls of the
 // last turn into the queue. It returns the stored record and the calls that have got a
 // slot. Limit bounds the runs in the store; 0 means no bound. The caller runs it in
 // exclusive.
-func (rec *record) suspend(ctx context.Context, image []byte, fresh []*calls.Entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*calls.Entry, error) {
+func (rec *Record) Suspend(ctx context.Context, image []byte, fresh []*calls.Entry, limit int, complete func(*runstore.Record)) (*runstore.Record, []*calls.Entry, error) {
 	r, started := rec.next(image, fresh, complete)
 	var err error
 	if rec.stored {
@@ -175,11 +175,11 @@ func (rec *record) suspend(ctx context.Context, image []byte, fresh []*calls.Ent
 }
 
 // create puts the first record of the run into the store. The caller holds mu.
-func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) error {
+func (rec *Record) create(ctx context.Context, r *runstore.Record, limit int) error {
 	claim, err := rec.store.Create(ctx, r, limit)
 	switch {
 	case err == nil:
-		rec.setClaim(claim)
+		rec.SetClaim(claim)
 		rec.newest.epoch = claim.Epoch()
 	case !errors.Is(err, runstore.ErrFull) && !errors.Is(err, runstore.ErrClaimed) && !errors.Is(err, runstore.ErrTooLarge):
 		rec.uncertain = true
@@ -188,8 +188,8 @@ func (rec *record) create(ctx context.Context, r *runstore.Record, limit int) er
 }
 
 // write makes one write under the claim. The caller holds mu.
-func (rec *record) write(write func(runstore.Claim) error) error {
-	if cause := rec.gaveUp(); cause != nil {
+func (rec *Record) write(write func(runstore.Claim) error) error {
+	if cause := rec.GaveUp(); cause != nil {
 		return cause
 	}
 	rec.claimMu.Lock()
@@ -200,7 +200,7 @@ func (rec *record) write(write func(runstore.Claim) error) error {
 	}
 	err := rec.owner.CountFenced(write(claim))
 	if errors.Is(err, runstore.ErrFenced) {
-		rec.giveUp(err)
+		rec.GiveUp(err)
 	}
 	return err
 }
@@ -210,24 +210,24 @@ var errNoClaim = errors.New("the run is not claimed here")
 
 // next makes the next record of the run and puts fresh calls into the queue. The caller
 // holds mu.
-func (rec *record) next(image []byte, fresh []*calls.Entry, complete func(*runstore.Record)) (r *runstore.Record, started []*calls.Entry) {
-	rec.newest = version{rec.newest.generation + 1, rec.epoch()}
+func (rec *Record) next(image []byte, fresh []*calls.Entry, complete func(*runstore.Record)) (r *runstore.Record, started []*calls.Entry) {
+	rec.newest = Version{rec.newest.generation + 1, rec.Epoch()}
 	rec.journaled = 0
 	r = &runstore.Record{ID: rec.id, Format: runstore.FormatVersion, Generation: rec.newest.generation, Image: image}
 	rec.owner.Describe(r)
 	return r, rec.calls.Record(r, fresh, rec.owner.Identify, complete)
 }
 
-// settle enters the outcome of a call that has a slot. The guest gets the answer once
+// Settle enters the outcome of a call that has a slot. The guest gets the answer once
 // the journal has it. If it is not known whether the journal has it, the run is given up,
 // also if no other call waits for that: another host would go on without the answer. It
 // returns the calls that have got slots; if lost is not nil, the store may not know of
 // them: see run.jobs.
-func (rec *record) settle(ctx context.Context, c *calls.Entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*calls.Entry, lost error) {
+func (rec *Record) Settle(ctx context.Context, c *calls.Entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*calls.Entry, lost error) {
 	started, toStore := rec.calls.Settle(c, tool, value, rejection)
 	if toStore {
-		if lost = rec.journal(ctx); fault.MayBeWritten(lost) {
-			rec.giveUp(lost)
+		if lost = rec.Journal(ctx); fault.MayBeWritten(lost) {
+			rec.GiveUp(lost)
 			return started, lost
 		}
 		rec.calls.Deliver(c)
@@ -235,12 +235,12 @@ func (rec *record) settle(ctx context.Context, c *calls.Entry, tool *catalog.Too
 	return started, lost
 }
 
-// journal tells the store what has changed about the calls that the newest image waits
+// Journal tells the store what has changed about the calls that the newest image waits
 // for. Calls that settle during a write share the next one.
-func (rec *record) journal(ctx context.Context) error {
+func (rec *Record) Journal(ctx context.Context) error {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if !rec.valid() {
+	if !rec.Valid() {
 		return nil
 	}
 	err := rec.putNews(ctx)
@@ -255,7 +255,7 @@ func (rec *record) journal(ctx context.Context) error {
 }
 
 // putNews writes what has changed since the store was told last. The caller holds mu.
-func (rec *record) putNews(ctx context.Context) error {
+func (rec *Record) putNews(ctx context.Context) error {
 	news, upTo := rec.calls.News()
 	if len(news) == 0 {
 		return nil
@@ -270,15 +270,15 @@ func (rec *record) putNews(ctx context.Context) error {
 	return nil
 }
 
-// forget removes the run from the store, unless another process has it by now. The
+// Forget removes the run from the store, unless another process has it by now. The
 // caller runs it in exclusive.
-func (rec *record) forget(ctx context.Context) {
-	if !rec.stored && !rec.uncertain || rec.gaveUp() != nil {
+func (rec *Record) Forget(ctx context.Context) {
+	if !rec.stored && !rec.uncertain || rec.GaveUp() != nil {
 		return
 	}
-	held := rec.claimed()
+	held := rec.Claimed()
 	rec.stored = true
-	err := rec.ensureClaim(ctx)
+	err := rec.EnsureClaim(ctx)
 	rec.stored, rec.uncertain = false, false
 	switch {
 	case errors.Is(err, runstore.ErrClaimed), errors.Is(err, runstore.ErrNotFound):
@@ -294,7 +294,7 @@ func (rec *record) forget(ctx context.Context) {
 
 // forgetLater removes the run from the store once the store works. Until then this process
 // keeps the claim, so that no other goes on with a run that has ended.
-func (rec *record) forgetLater() {
+func (rec *Record) forgetLater() {
 	rec.claimMu.Lock()
 	claim := rec.claim
 	rec.claim = nil
@@ -313,7 +313,7 @@ func (rec *record) forgetLater() {
 				return errors.Is(err, runstore.ErrNotFound) || errors.Is(err, runstore.ErrClaimed)
 			}
 			stored, err := rec.store.Get(ctx, rec.id)
-			if errors.Is(err, runstore.ErrEnded) || err == nil && !newest.isOf(stored) {
+			if errors.Is(err, runstore.ErrEnded) || err == nil && !newest.IsOf(stored) {
 				claim.Release()
 				return true
 			}
@@ -326,9 +326,9 @@ func (rec *record) forgetLater() {
 	})
 }
 
-// end replaces the record by the result of the run, and hands over the claim. The
+// End replaces the record by the result of the run, and hands over the claim. The
 // caller runs it in exclusive.
-func (rec *record) end(ctx context.Context, e *runstore.Ended) (runstore.Claim, error) {
+func (rec *Record) End(ctx context.Context, e *runstore.Ended) (runstore.Claim, error) {
 	if err := rec.write(func(c runstore.Claim) error { return c.End(ctx, e) }); err != nil {
 		return nil, err
 	}
@@ -342,44 +342,44 @@ func (rec *record) end(ctx context.Context, e *runstore.Ended) (runstore.Claim, 
 
 // changedElsewhere reports whether the store has a later state of the run than this
 // process. The caller holds the claim.
-func (rec *record) changedElsewhere(ctx context.Context) bool {
+func (rec *Record) changedElsewhere(ctx context.Context) bool {
 	stored, err := rec.store.Get(ctx, rec.id)
-	return errors.Is(err, runstore.ErrEnded) || err == nil && !rec.isCurrent(stored)
+	return errors.Is(err, runstore.ErrEnded) || err == nil && !rec.IsCurrent(stored)
 }
 
-// isCurrent reports whether a record that was read is the one that this process wrote, or
+// IsCurrent reports whether a record that was read is the one that this process wrote, or
 // has read before.
-func (rec *record) isCurrent(stored *runstore.Record) bool {
-	return rec.newest.isOf(stored) && !stored.Live
+func (rec *Record) IsCurrent(stored *runstore.Record) bool {
+	return rec.newest.IsOf(stored) && !stored.Live
 }
 
-// version tells the records of one run apart. Two hosts can write the same generation, of
+// Version tells the records of one run apart. Two hosts can write the same generation, of
 // which one was not told that its write had failed; they do so by claims of two epochs.
-type version struct {
+type Version struct {
 	generation uint64
 	epoch      uint64 // of the claim that wrote it; 0 if the answer to Create was lost
 }
 
-func (v version) isOf(stored *runstore.Record) bool {
+func (v Version) IsOf(stored *runstore.Record) bool {
 	return stored.Generation == v.generation && (v.epoch == 0 || stored.Epoch == v.epoch)
 }
 
-// ensureClaim takes the claim of a stored run for this process, so that no other process
+// EnsureClaim takes the claim of a stored run for this process, so that no other process
 // resumes the run while its calls are in flight here.
-func (rec *record) ensureClaim(ctx context.Context) error {
-	if !rec.stored || rec.claimed() {
+func (rec *Record) EnsureClaim(ctx context.Context) error {
+	if !rec.stored || rec.Claimed() {
 		return nil
 	}
 	claim, err := rec.store.Claim(ctx, rec.id)
 	if err != nil {
 		return err
 	}
-	rec.setClaim(claim)
+	rec.SetClaim(claim)
 	return nil
 }
 
-// reserve holds the id of a run that has no record yet.
-func (rec *record) reserve(ctx context.Context, store runstore.Identified) error {
+// Reserve holds the id of a run that has no record yet.
+func (rec *Record) Reserve(ctx context.Context, store runstore.Identified) error {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	if rec.reserved != nil {
@@ -392,8 +392,8 @@ func (rec *record) reserve(ctx context.Context, store runstore.Identified) error
 	return err
 }
 
-// epoch is that of the claim; 0 without one.
-func (rec *record) epoch() uint64 {
+// Epoch is that of the claim; 0 without one.
+func (rec *Record) Epoch() uint64 {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	if rec.claim == nil {
@@ -402,7 +402,7 @@ func (rec *record) epoch() uint64 {
 	return rec.claim.Epoch()
 }
 
-func (rec *record) setClaim(claim runstore.Claim) {
+func (rec *Record) SetClaim(claim runstore.Claim) {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	rec.claim = claim
@@ -410,23 +410,23 @@ func (rec *record) setClaim(claim runstore.Claim) {
 	rec.leased.Store(leased)
 }
 
-// claimed reports whether this process has the claim.
-func (rec *record) claimed() bool {
+// Claimed reports whether this process has the claim.
+func (rec *Record) Claimed() bool {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	return rec.claim != nil
 }
 
-// dropClaim lets other processes have the run. They take it up at once if it has answers that
+// DropClaim lets other processes have the run. They take it up at once if it has answers that
 // its guest has not got, or calls whose answers this process does not wait for any more.
-func (rec *record) dropClaim() {
+func (rec *Record) DropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
 	rec.owner.Dropped()
 	if claim := rec.claim; claim != nil {
 		rec.claim = nil // also if Release panics
 		defer claim.Release()
-		if rec.stored && !errors.Is(rec.gaveUp(), runstore.ErrFenced) && (!rec.calls.Idle() || rec.calls.Status().Deliverable) {
+		if rec.stored && !errors.Is(rec.GaveUp(), runstore.ErrFenced) && (!rec.calls.Idle() || rec.calls.Status().Deliverable) {
 			rec.owner.LeftDue()
 		}
 	}
@@ -436,5 +436,5 @@ func (rec *record) dropClaim() {
 	}
 }
 
-// retried is a step in the background that is tried until it reports that it is done.
-type retried func(context.Context) (done bool)
+// Step is a step in the background that is tried until it reports that it is done.
+type Step func(context.Context) (done bool)
