@@ -5,9 +5,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/journal"
 )
 
 // A panic on behalf of one run, be it a mistake of ours, of the embedder's store, or
@@ -147,4 +149,22 @@ func (e *Engine) guard(step func()) {
 		}
 	}()
 	step()
+}
+
+// untilDone tries a step again and again, until it is done or the host ends. Then it is
+// tried for the last time, under a context that has ended.
+func (e *Engine) untilDone(step journal.Step) {
+	e.background.Go(func() {
+		for pause := e.Times.FirstRetry; ; pause = min(2*pause, e.Times.LongestRetry) {
+			select {
+			case <-time.After(pause):
+			case <-e.life.Done():
+			}
+			done := true // a step that panics is not tried again
+			e.guard(func() { done = step(e.life) })
+			if done || e.life.Err() != nil {
+				return
+			}
+		}
+	})
 }
