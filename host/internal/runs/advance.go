@@ -134,16 +134,6 @@ func (a *advancer) considerParked(id string) {
 	}
 }
 
-// canAdvance reports whether a run is parked here and there is something to deliver to its guest.
-func (r *run) canAdvance() bool {
-	if r.now() != stateParked {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now() == stateParked && (r.calls.Status().Deliverable || r.driver.timerIsDue())
-}
-
 // room is how many more runs may wait for a place.
 func (a *advancer) room() int {
 	a.mu.Lock()
@@ -290,7 +280,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	if f != nil {
 		return false, f
 	}
-	kept := &Delivery{engine: e}
+	kept := &Delivery{env: e.baseEnv}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
 	if cause := r.record.GaveUp(); cause != nil {
@@ -298,26 +288,6 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	}
 	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
 }
-
-// driveUnattended drives a run that this process has made active on behalf of no caller, and returns
-// the driver. Where the run ends, the store keeps its result.
-func (r *run) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
-	var res *codemode.Result
-	a := r.engine.Observer.Enter(ctx, toolAdvance, r.session)
-	defer func() { a.End(res) }()
-	defer r.contain(&res)
-	d = r.begin(a.Start)
-	d.unattended, d.delivery = true, kept
-	ctx = a.Drive(ctx, r.observed)
-	r.observed.Resumed(ctx, d.started)
-	ctx, stop := r.joined(ctx)
-	defer stop()
-	res = d.resume(ctx, rec, r.engine.Times.AdvancePatience)
-	return d
-}
-
-// toolAdvance is what observers see in the place of the model's own tool.
-const toolAdvance = "advance"
 
 // pause is how long a run is left alone that could not go on.
 type pause struct {

@@ -75,7 +75,7 @@ func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(
 	if q.Asks {
 		ctx = WithAskingCaller(ctx)
 	}
-	d := &Delivery{engine: e}
+	d := &Delivery{env: e.baseEnv}
 	var reply *cluster.Reply
 	if wait := func(ctx context.Context) { reply = e.peerReply(e.waitHeld(ctx, q, d)) }; q.Watch {
 		watched(ctx, wait, tell)

@@ -29,7 +29,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
 	case err != nil:
 		if errors.Is(err, calls.ErrCancelled) {
-			r.engine.cancelApproval(r.background(), id)
+			r.env.cancelApproval(r.background(), id)
 		}
 		return c.notMade(fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
@@ -73,7 +73,7 @@ func (c *call) isSubjectOf(a *policy.Approval) bool {
 // would ask, that person has answered.
 func (c *call) takeEdited(ctx context.Context, a *policy.Approval) *fault.Rejection {
 	c.input, c.subject.Params = a.EditedInput, a.EditedInput
-	ruling := c.run.engine.Hooks().Before(ctx, c.subject, func(before, after json.RawMessage) (json.RawMessage, error) {
+	ruling := c.run.env.Hooks().Before(ctx, c.subject, func(before, after json.RawMessage) (json.RawMessage, error) {
 		if bytes.Equal(before, after) {
 			return after, nil
 		}
@@ -103,14 +103,14 @@ func whyDenied(a *policy.Approval) string {
 
 // awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
 // goes on in this process, so that a host that closes does not wait for it.
-func (r *run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.engine.performing.Pause()
-	r.calls.ApprovalStarts(r.engine.clock.Now())
+func (r *callRun) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
+	r.env.performing.Pause()
+	r.calls.ApprovalStarts(r.env.clock.Now())
 	r.notify()
 	defer func() {
-		r.calls.ApprovalEnds(r.engine.clock.Now())
-		r.engine.performing.Resume()
+		r.calls.ApprovalEnds(r.env.clock.Now())
+		r.env.performing.Resume()
 		r.notify()
 	}()
-	return r.engine.approvalWatcher.wait(ctx, id)
+	return r.env.approvalWatcher.wait(ctx, id)
 }

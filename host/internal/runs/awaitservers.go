@@ -20,7 +20,7 @@ import (
 // awaitServers waits, before the program starts, for the servers that it names.
 func (d *driver) awaitServers(code string) {
 	r := d.run
-	connecting := r.engine.Views.Connecting()
+	connecting := r.env.Views.Connecting()
 	maps.DeleteFunc(connecting, func(name, identifier string) bool {
 		return !namesServer(code, name, identifier) || !view.MayUse(r.access.Layers, name)
 	})
@@ -30,15 +30,15 @@ func (d *driver) awaitServers(code string) {
 	caller, _ := callerOf(d.ctx)
 	ctx, stop := r.joined(caller)
 	defer stop()
-	r.engine.awaitServers(ctx, d.deadline.Sub(r.engine.clock.Now()), r.id, r.session, connecting)
-	if err := r.engine.Views.ResolveView(r.access); err != nil {
-		r.engine.Logger.Error("the tools of a run were not brought up to date", "run", r.id, "error", err)
+	r.env.awaitServers(ctx, d.deadline.Sub(r.env.clock.Now()), r.id, r.session, connecting)
+	if err := r.env.Views.ResolveView(r.access); err != nil {
+		r.env.Logger.Error("the tools of a run were not brought up to date", "run", r.id, "error", err)
 	}
 }
 
 // awaitOwners waits for the servers that a suspended run could reach, and whose tools this
 // host does not know yet.
-func (e *Engine) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
+func (e *driveEnv) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
 	if len(rec.Owners) == 0 {
 		return
 	}
@@ -52,7 +52,7 @@ func (e *Engine) awaitOwners(ctx context.Context, s codemode.Session, rec *runst
 
 // awaitServers waits until servers were tried, at most for a time, and tells those who follow
 // the run.
-func (e *Engine) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, servers map[string]string) {
+func (e *driveEnv) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, servers map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {

@@ -2,6 +2,8 @@ package runs
 
 import (
 	"encoding/json"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
@@ -16,7 +18,7 @@ import (
 // performs it: to its stages.
 type call struct {
 	*calls.Entry // guarded by the mu of the table; this goroutine may read what it alone changes
-	run          *run
+	run          *callRun
 
 	tool       *catalog.Tool
 	saved      *programs.Program // that the call starts
@@ -39,6 +41,29 @@ type call struct {
 	rejection  *fault.Rejection     // what the guest gets instead
 	next       []*calls.Entry       // calls that have got the slot of this one
 	lost       error                // why the store does not know of next
+}
+
+// callRun is a run with what its calls share.
+type callRun struct {
+	*baseRun
+	env      *callEnv
+	saved    savedPrograms
+	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
+	changed  atomic.Bool                  // the tools have changed since the run was suspended
+	turnEnds time.Time                    // at the latest; of the newest turn; the driver's own
+}
+
+func newCallRun(e *callEnv, r *baseRun) *callRun { return &callRun{baseRun: r, env: e} }
+
+// callEnv is what the calls of all runs of a host share.
+type callEnv struct {
+	*baseEnv
+	hint            func(id string) // says that a parked run may go on
+	approvalWatcher approvalWatcher
+	keptPrograms    keptPrograms
+	programIndex    programIndex
+	kept            keptValues
+	badOutputs      sync.Map // tools that were reported, by id and schemas
 }
 
 // notMade marks a rejection of a call that never reached its tool, or that had no effect

@@ -122,16 +122,3 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 	}
 	return r, nil
 }
-
-// asksClient reports whether a call is one of a tool that the client answers. The
-// caller holds calls.mu.
-func (r *run) asksClient(c *calls.Entry) bool {
-	if c.Method != calls.MethodOfAsked {
-		return false
-	}
-	if c.Tool != "" {
-		return r.access.Client.Asks(c.Tool)
-	}
-	tool, err := r.view().Catalog.Resolve(c.Target)
-	return err == nil && r.access.Client.Asks(tool.ID())
-}

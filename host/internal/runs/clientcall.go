@@ -5,21 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
-func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
-	answer, d := r.calls.AskClient(c.Entry, c.input, r.engine.clock.Now())
+func (r *callRun) ask(ctx context.Context, c *call) (json.RawMessage, error) {
+	answer, d := r.calls.AskClient(c.Entry, c.input, r.env.clock.Now())
 	if d != nil {
 		e := fault.Reject(fault.CodeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, fault.EffectNone
 		return nil, e
 	}
-	r.engine.performing.Pause()
+	r.env.performing.Pause()
 	defer func() {
-		r.engine.performing.Resume()
+		r.env.performing.Resume()
 		r.calls.ClientAnswered()
 	}()
 	if err := r.record.Journal(r.background()); err != nil {
@@ -35,4 +36,17 @@ func (r *run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// asksClient reports whether a call is one of a tool that the client answers. The
+// caller holds calls.mu.
+func (r *callRun) asksClient(c *calls.Entry) bool {
+	if c.Method != calls.MethodOfAsked {
+		return false
+	}
+	if c.Tool != "" {
+		return r.access.Client.Asks(c.Tool)
+	}
+	tool, err := r.view().Catalog.Resolve(c.Target)
+	return err == nil && r.access.Client.Asks(tool.ID())
 }

@@ -17,8 +17,8 @@ import (
 // compute in one go, or when it must have used up the run's CPU budget.
 func (d *driver) turnDeadline() time.Time {
 	d.ran = true
-	d.turnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.engine.Times.CPUGrace))
-	return d.turnEnds
+	d.run.turnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.env.Times.CPUGrace))
+	return d.run.turnEnds
 }
 
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
@@ -40,12 +40,12 @@ func (d *driver) overBudget(f *codemode.Error) *codemode.Error {
 func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
 	d.ctx, d.callerAsks, d.compute = ctx, callerAsks(ctx), compute
 	_, d.leaves = callerOf(ctx)
-	d.deadline = d.run.engine.clock.Now().Add(time.Until(d.run.engine.callerGoes(ctx, d.started, wait)))
+	d.deadline = d.run.env.clock.Now().Add(time.Until(d.run.env.callerGoes(ctx, d.started, wait)))
 }
 
 // callerGoes is when the time is over of a caller that has come at start and waits for so
 // long.
-func (e *Engine) callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
+func (e *driveEnv) callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
 	caller, _ := callerOf(ctx)
 	if end, ok := caller.Deadline(); ok {
 		left := end.Sub(start)
@@ -71,7 +71,7 @@ type patience struct {
 func (d *driver) patience(tellBy time.Time) *patience {
 	p := &patience{driver: d}
 	p.end = p.endsAt(tellBy)
-	clock := d.run.engine.clock
+	clock := d.run.env.clock
 	p.timer = clock.NewTimer(clock.Until(p.end))
 	return p
 }
@@ -85,7 +85,7 @@ func (p *patience) endsAt(tellBy time.Time) time.Time {
 
 // over reports whether the caller is to have a result now.
 func (p *patience) over(tellBy time.Time) bool {
-	clock, end := p.driver.run.engine.clock, p.endsAt(tellBy)
+	clock, end := p.driver.run.env.clock, p.endsAt(tellBy)
 	if !end.Equal(p.end) {
 		p.end = end
 		p.timer.Reset(clock.Until(end))

@@ -19,12 +19,19 @@ type stillClock struct {
 func (c *stillClock) Now() time.Time                  { return c.now }
 func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 
+// timedRun is a run of which there is only its time.
+func timedRun(c Clock) *run {
+	env := &baseEnv{clock: c, Config: Config{Times: timing.Defaults}}
+	base := &baseRun{env: env, settings: codemode.Settings{}.WithDefaults()}
+	return &run{callRun: &callRun{baseRun: base, env: &callEnv{baseEnv: env}}, env: &driveEnv{callEnv: &callEnv{baseEnv: env}}}
+}
+
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of
 // a question.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: timing.Defaults}}, settings: codemode.Settings{}.WithDefaults()}, started: time.Now()}
+	d := &driver{run: timedRun(clock), started: time.Now()}
 	d.limit(context.Background(), time.Second, time.Hour)
 	table := calls.New("", 1, nil, &timing.Defaults, calls.Account{})
 	p := d.patience(table.Status().TellBy)
@@ -62,7 +69,7 @@ func TestTheDeadlineOfAContext(t *testing.T) {
 		{time.Second, 0, 900 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), c.left)
-		d := &driver{run: &run{engine: &Engine{clock: clock, Config: Config{Times: timing.Defaults}}}, started: time.Now()}
+		d := &driver{run: timedRun(clock), started: time.Now()}
 		d.limit(ctx, time.Second, 30*time.Minute)
 		cancel()
 		if got := d.deadline.Sub(clock.now); got < c.least-time.Second || got > c.most {

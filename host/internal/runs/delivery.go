@@ -14,7 +14,7 @@ import (
 type Delivery struct {
 	Result *codemode.Result
 
-	engine *Engine
+	env    *baseEnv
 	runID  string
 	mu     sync.Mutex
 	claim  runstore.Claim // while no one else may deliver the result
@@ -30,7 +30,7 @@ func (d *Delivery) Done() {
 	}
 	d.stored = false
 	if d.claim == nil {
-		claim, err := d.engine.Store.Claim(context.Background(), d.runID)
+		claim, err := d.env.Store.Claim(context.Background(), d.runID)
 		if errors.Is(err, runstore.ErrClaimed) || errors.Is(err, runstore.ErrNotFound) {
 			return // another process delivers it too, and forgets it
 		}
@@ -40,14 +40,14 @@ func (d *Delivery) Done() {
 		}
 		d.claim = claim
 	}
-	if err := d.engine.countFenced(d.claim.Delete(context.Background())); err != nil {
+	if err := d.env.countFenced(d.claim.Delete(context.Background())); err != nil {
 		d.notDeleted(err)
 	}
 	d.dropClaim()
 }
 
 func (d *Delivery) notDeleted(err error) {
-	d.engine.Logger.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
+	d.env.Logger.Error("a result that has been delivered was not deleted", "run", d.runID, "error", err)
 }
 
 // Release says that the result has not arrived: any process may deliver it. It reports

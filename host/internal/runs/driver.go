@@ -35,7 +35,6 @@ type driver struct {
 	compute       time.Duration   // how long the guest may compute in one turn
 	deadline      time.Time       // when the caller wants to have a result; the guest may compute on
 	ran           bool            // the guest has had a turn
-	turnEnds      time.Time       // at the latest; of the newest turn
 	leaves        <-chan struct{} // closed when the caller leaves the run as it is; may be nil
 	callerAsks    bool            // the caller asks people itself
 	refused       *quota.Denied   // why there was no worker the last time
@@ -82,7 +81,7 @@ var errBusy = errors.New("every guest worker is busy")
 
 // lease takes one of the host's worker slots and a worker.
 func (d *driver) lease() error {
-	h := d.run.engine
+	h := d.run.env
 	if err := d.awaitSlot(); err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func (d *driver) lease() error {
 
 // awaitSlot waits for a worker slot for as long as the caller waits.
 func (d *driver) awaitSlot() error {
-	why, err := d.run.engine.awaitSlot(d.ctx, d.run.session, d.deadline, d.leaves)
+	why, err := d.run.env.awaitSlot(d.ctx, d.run.session, d.deadline, d.leaves)
 	if why != nil {
 		d.refused = why
 	}
@@ -111,7 +110,7 @@ func (d *driver) release() {
 	}
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	d.run.engine.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+	d.run.env.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
 }
 
 // evict takes the guest out of its worker. A guest that is too large stays.
@@ -124,7 +123,7 @@ func (d *driver) evict() error {
 		return err
 	}
 	d.release()
-	d.run.engine.Observer.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
+	d.run.env.Observer.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
 	return nil
 }
 
@@ -133,7 +132,7 @@ var errStuck = errors.New("the guest worker does not answer")
 
 // service runs a step in which no guest code runs under a time limit.
 func (d *driver) service(step func(context.Context) error) error {
-	ctx, cancel := awake.WithTimeoutCause(d.ctx, d.compute+d.run.engine.Times.ServiceGrace, errStuck)
+	ctx, cancel := awake.WithTimeoutCause(d.ctx, d.compute+d.run.env.Times.ServiceGrace, errStuck)
 	defer cancel()
 	err := step(ctx)
 	if err != nil && d.ctx.Err() == nil && ctx.Err() != nil {
@@ -174,9 +173,9 @@ func (d *driver) restore() error {
 	}
 	err := d.lease()
 	if err == nil {
-		d.run.engine.Observer.Metrics.GuestRestored(EngineOf(d.engineID).Name)
+		d.run.env.Observer.Metrics.GuestRestored(EngineOf(d.engineID).Name)
 		if err = d.tryRestore(); d.processFailed(err) {
-			d.run.engine.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
+			d.run.env.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
 			if err = d.replaceWorker(); err == nil {
 				err = d.tryRestore()
 			}
@@ -185,14 +184,14 @@ func (d *driver) restore() error {
 	if !d.processFailed(err) {
 		return err
 	}
-	d.run.engine.Logger.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
+	d.run.env.Logger.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
 	d.release()
 	return errUnrestored
 }
 
 func (d *driver) tryRestore() error {
 	return d.service(func(ctx context.Context) error {
-		return d.worker.Restore(ctx, d.image, d.run.limits(), runFiles{d.run}.file)
+		return d.worker.Restore(ctx, d.image, d.run.limits(), d.run.file)
 	})
 }
 
@@ -205,7 +204,7 @@ func (d *driver) processFailed(err error) bool {
 
 // replaceWorker takes a worker that has run nothing yet in place of the present one.
 func (d *driver) replaceWorker() error {
-	h := d.run.engine
+	h := d.run.env
 	d.run.pool.Release(d.worker)
 	d.worker = nil
 	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.Identity(), d.run.limits())
@@ -243,7 +242,7 @@ func (d *driver) turn() (*wire.Report, error) {
 func (d *driver) startProgram(p program) (*wire.Report, error) {
 	cell := d.run.cell(p.Code, p.Language)
 	d.run.replay.Start(&cell, nil)
-	rep, err := d.worker.Start(d.ctx, cell, runFiles{d.run}.file, d.turnDeadline())
+	rep, err := d.worker.Start(d.ctx, cell, d.run.file, d.turnDeadline())
 	return d.logged(rep, err)
 }
 
@@ -379,7 +378,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 		return d.failed(f)
 	}
 	d.launch(b.Started, nil)
-	d.answerAll(b.Queries)
+	d.run.answerAll(d.ctx, b.Queries, d.compute)
 	if b.Yielded {
 		return d.suspend(b.Fresh...)
 	}
@@ -436,7 +435,7 @@ func (d *driver) await() (woke, error) {
 	defer stop()
 	evict, stay := d.evictTimer()
 	defer stay()
-	closing := r.engine.parking
+	closing := r.env.parking
 	if d.large {
 		closing = nil
 	}
@@ -506,7 +505,7 @@ func (d *driver) evictTimer() (<-chan time.Time, func()) {
 	if d.worker == nil {
 		return nil, func() {}
 	}
-	t := time.NewTimer(d.run.engine.Times.EvictAfter)
+	t := time.NewTimer(d.run.env.Times.EvictAfter)
 	return t.C, func() { t.Stop() }
 }
 
@@ -540,6 +539,14 @@ func (d *driver) isCallersTurn(s calls.Status) bool {
 	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
 		return false
 	}
-	list, err := policy.Select(d.ctx, d.run.engine.ApprovalStore, policy.Filter{RunID: d.run.id}, time.Now())
+	list, err := policy.Select(d.ctx, d.run.env.ApprovalStore, policy.Filter{RunID: d.run.id}, time.Now())
 	return err == nil && len(list) >= s.BlockedOnPeople
+}
+
+// file serves a virtual file of the run and notes that the guest has read it. The driver
+// calls it during a turn.
+func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
+	data, found = runFiles{r.callRun}.serve(ctx, path)
+	r.replay.File(path, data, found)
+	return data, found
 }

@@ -102,7 +102,7 @@ func (d *driver) driveOn() []callJob {
 // isPlain reports whether all there is to do is to deliver answers to a guest that is in
 // its worker. The goroutine of the Exec or Wait does the rest: it has the timers.
 func (d *driver) isPlain(s calls.Status) bool {
-	e := d.run.engine
+	e := d.run.env
 	return s.Deliverable && s.TellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
 		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.parking) && !calls.IsClosed(d.leaves) && e.clock.Until(d.deadline) > 0
 }

@@ -3,122 +3,45 @@ package runs
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/metrics"
-	"github.com/quoinhq/quoin/host/internal/observe"
-	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/timing"
-	"github.com/quoinhq/quoin/host/internal/view"
-	"github.com/quoinhq/quoin/host/mcp"
-	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/text"
 )
 
 // Engine runs cells: it owns the guest workers, the runs of this process, the stores of
 // runs and approvals, and what sessions share. What runs reach, and which hooks look at
 // their calls, it asks its embedder.
 type Engine struct {
-	Config
-	settings codemode.Settings // of the host; of agents, see SettingsOf
+	*driveEnv
 
 	Pool     *guestrt.Pool
 	previous map[string]*otherGuest // by build
 	other    *otherEngine
 	builds   keptBuilds
 	foreign  atomic.Int64 // suspended runs of builds that are not here
-	meters   *meters
 
-	replayRoom      atomic.Int64 // bytes that logs of runs may still take
-	approvalWatcher approvalWatcher
-	advancer        *advancer // nil: no run goes on without a caller
-	moved           movedRuns
-	asked           askedHosts
-	keptPrograms    keptPrograms
-	programIndex    programIndex
-	callWorkers     *callWorkers[callJob]
-	pipelines       pipelines
-
-	compactAfter int // bytes of a journal; see journal.New
-	clock        Clock
+	advancer *advancer // nil: no run goes on without a caller
+	moved    movedRuns
+	asked    askedHosts
 
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
 	lastWakes atomic.Pointer[context.Context]
 
-	mu          sync.Mutex
-	closing     bool            // nothing new is let in
-	closed      bool            // close has started
-	runs        map[string]*run // active and suspended, by run id
-	recent      recentRuns
-	kept        keptValues
-	driving     calls.InFlight // Execs and Waits
-	performing  calls.InFlight // tool calls, of any run
-	parking     chan struct{}  // closed when runs are to be parked as soon as they can
-	answering   sync.Mutex     // orders answers that have to load their run
-	lostWorkers lostWorkers
-	badOutputs  sync.Map // tools that were reported, by id and schemas
-
-	background sync.WaitGroup // the sweeper
-	life       context.Context
-	End        context.CancelFunc // ends life
-}
-
-// Config is what an engine is made of.
-type Config struct {
-	SettingsOf    func(codemode.Session) codemode.Settings
-	Logger        *slog.Logger
-	Observer      *observe.Observer
-	Store         runstore.Store
-	Peers         PeerHosts // of a runstore.Shared; nil: no other host is asked
-	ApprovalStore policy.Approvals
-
-	Views       ViewSource
-	Hooks       func() *policy.Chain
-	HoldPlugins func(context.Context) (context.Context, func())
-
-	Quotas          codemode.Quotas
-	MaxWorkers      int
-	Origin          []string
-	PluginConfig    map[string]json.RawMessage
-	OnApproval      func(*policy.Approval)
-	Programs        ProgramConfig
-	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
-	DrainTimeout    time.Duration
-	Advance         int          // runs that go on without a caller at once; 0: no run does
-	Times           timing.Times // the zero value: timing.Defaults
-}
-
-// ViewSource says what runs reach.
-type ViewSource interface {
-	// AccessFor checks what a caller gave to Exec and resolves the first view.
-	AccessFor(s codemode.Session, in Input) (*view.Access, *codemode.Error)
-	// RestoreAccess is AccessFor for a run of a record.
-	RestoreAccess(s codemode.Session, rec *runstore.Record, tools *view.ClientTools) (*view.Access, error)
-	// ResolveView resolves the view of this moment.
-	ResolveView(to *view.Access) error
-	// SessionView is what a session reaches without tools of its own.
-	SessionView(s codemode.Session) *view.View
-	// IsDown reports whether the host has the owner of tools, but not its tools now.
-	IsDown(owner string) bool
-	// Connecting are the MCP servers that are being connected for the first time, with their
-	// identifiers. Tried waits until one of them was tried, or ctx ends.
-	Connecting() map[string]string
-	Tried(ctx context.Context, server string) error
-	// MCPStatus is what hints say of MCP servers.
-	MCPStatus() []mcp.Status
-	// ComingPlugins are the plugins that have not started yet.
-	ComingPlugins() []string
+	mu        sync.Mutex
+	closing   bool            // nothing new is let in
+	closed    bool            // close has started
+	runs      map[string]*run // active and suspended, by run id
+	recent    recentRuns
+	driving   calls.InFlight // Execs and Waits
+	answering sync.Mutex     // orders answers that have to load their run
 }
 
 // PoolState, countRuns, countForeignRuns and heldNow are what metrics read.
@@ -138,15 +61,6 @@ func (e gauges) pool() metrics.Pool {
 	}
 	s := e.Pool.Stats()
 	return metrics.Pool{Warm: s.Warm, Kept: s.Kept, InUse: s.InUse, Started: s.Started, Retired: s.Retired}
-}
-
-// StoreHealth says how the store of runs does, if the store can tell.
-func (e *Engine) StoreHealth(ctx context.Context) (h runstore.Health, ok bool) {
-	m, ok := e.Store.(runstore.Monitored)
-	if ok {
-		h = m.Health(ctx)
-	}
-	return h, ok
 }
 
 func (e gauges) due() int {
@@ -248,12 +162,6 @@ func (e *Engine) IsClosing() bool {
 	return e.closing
 }
 
-// volatile reports whether the store ends with the process.
-func (e *Engine) volatile() bool {
-	_, volatile := e.Store.(runstore.Volatile)
-	return volatile
-}
-
 // add makes r known to Wait and Close.
 func (e *Engine) add(r *run) *codemode.Error {
 	e.mu.Lock()
@@ -273,24 +181,6 @@ func (e *Engine) remove(r *run) {
 	}
 }
 
-// ReportDenied is Host.ReportDenied.
-func (e *Engine) ReportDenied(s codemode.Session, d *quota.Denied) {
-	e.Observer.Metrics.Denied(d.Name, string(d.Whose))
-	m, key := e.meters, d.Name+" "+string(d.Whose)
-	m.mu.Lock()
-	now := time.Now()
-	if now.Sub(m.warned[key]) < e.Times.DenialPause {
-		m.skipped[key]++
-		m.mu.Unlock()
-		return
-	}
-	skipped := m.skipped[key]
-	m.warned[key], m.skipped[key] = now, 0
-	m.mu.Unlock()
-	e.Logger.Warn("a quota is used up", "quota", d.Name, "of", string(d.Whose), "used", d.Used, "limit", d.Limit, "wanted", d.Wanted,
-		"agent", text.Cut(s.AgentID, 128), "sessionKey", text.Cut(s.SessionKey, 128), "sessionId", text.Cut(s.SessionID, 128), "sinceLast", skipped)
-}
-
 // build is that of the guest that new runs use.
 func (e *Engine) build() string {
 	id := e.Pool.BuildID()
@@ -302,3 +192,7 @@ const (
 	toolExec = "exec"
 	ToolWait = "wait"
 )
+
+func (e *Engine) remember(id string, s codemode.Session, why *codemode.Error) {
+	e.recent.add(id, s, why)
+}

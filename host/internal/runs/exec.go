@@ -2,9 +2,11 @@ package runs
 
 import (
 	"context"
+	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
 )
 
@@ -42,7 +44,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 			return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err).Result()
 		}
 	}
-	r := e.makeRun(id, s, language, to)
+	r := e.makeRun(id, s, language, to, e.Pool)
 	r.calls.UseKey(in.IdempotencyKey)
 	if in.MaxOutput > 0 {
 		r.settings.MaxOutput = in.MaxOutput
@@ -68,7 +70,7 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	}
 	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
 	if f == nil {
-		f = r.engine.mayStart(ctx, p)
+		f = r.env.mayStart(ctx, p)
 	}
 	if f != nil {
 		return r.driver.failed(f)
@@ -80,12 +82,6 @@ func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode
 	return r.driver.first(p)
 }
 
-func (r *run) setLanguage(language string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.language = language
-}
-
 // first starts the program in a worker and drives it.
 func (d *driver) first(p program) (res *codemode.Result) {
 	defer d.contain(&res)
@@ -94,4 +90,25 @@ func (d *driver) first(p program) (res *codemode.Result) {
 		return d.failed(d.failureFrom(err))
 	}
 	return d.drive(d.startProgram(p))
+}
+
+// containRefusal is deferred by calls that may drive a run and have no run yet.
+func (e *Engine) containRefusal(res **codemode.Result) {
+	if p := recover(); p != nil {
+		e.ReportPanic(duringRun, p)
+		*res = panicked().Result()
+	}
+}
+
+// mayStart refuses a program that says itself that it will be suspended while the store
+// takes no writes: it would make its effects first. Programs that do not say so may complete.
+func (e *driveEnv) mayStart(ctx context.Context, p program) *codemode.Error {
+	if !strings.Contains(p.Code, "yield_control") {
+		return nil
+	}
+	f := e.storeAway(ctx)
+	if f != nil {
+		f = fault.Add(f, " This one was not started, because it has yield_control in it.")
+	}
+	return f
 }

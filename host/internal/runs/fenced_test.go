@@ -26,7 +26,7 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
 		c := r.callOf(t, "echo")
 		r.record.GiveUp(runstore.ErrFenced)
-		if next := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {
+		if next, _ := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {
 			t.Errorf("after %v the call has settled: %s", lost, c.Entry.Answer)
 		}
 	}

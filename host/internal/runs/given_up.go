@@ -1,8 +1,6 @@
 package runs
 
 import (
-	"errors"
-
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -12,7 +10,7 @@ import (
 // by its driver.
 func (r *run) leaveGivenUp() {
 	cause := r.record.GaveUp()
-	r.engine.guard(func() {
+	r.env.guard(func() {
 		for !r.isOver() {
 			if r.moveTo(stateActive) {
 				r.letGo(cause)
@@ -43,13 +41,4 @@ func (r *run) givenUpResult() *codemode.Result {
 		f = fault.Add(f, fault.KeptAsItWas)
 	}
 	return withRun(f, r).Result()
-}
-
-// countFenced counts a write of a run that was refused because another host has it, and
-// returns the error of the write. Each write of the store goes through it.
-func (e *Engine) countFenced(err error) error {
-	if errors.Is(err, runstore.ErrFenced) {
-		e.Observer.Metrics.WriteFenced()
-	}
-	return err
 }

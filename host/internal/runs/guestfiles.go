@@ -30,7 +30,7 @@ const (
 )
 
 // runFiles serves the virtual files that a program of the run reads.
-type runFiles struct{ *run }
+type runFiles struct{ *callRun }
 
 // serve serves the guest's virtual files.
 func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bool) {
@@ -46,7 +46,7 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 		return r.programFile(key)
 	}
 	if question, ok := strings.CutPrefix(path, view.PrefixHint); ok {
-		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.engine.Views.MCPStatus, Coming: r.engine.Views.ComingPlugins, Used: r.used.tools}
+		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.env.Views.MCPStatus, Coming: r.env.Views.ComingPlugins, Used: r.used.tools}
 		return h.Explain(question)
 	}
 	if strings.HasPrefix(path, view.PrefixAPI) {
@@ -77,7 +77,7 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 // scope returns the namespace's scope for this run, making it on first use. What
 // a plugin returns is checked in full before the guest sees any of it. A failure is
 // not kept: the next use asks again.
-func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
+func (r *callRun) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
 	scope := r.scopes.get(reg.ID)
 	if scope != nil {
 		return scope, nil
@@ -85,7 +85,7 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 	// The guest waits in the middle of a turn: a plugin that does not answer must
 	// not use up the time in which the guest could still handle that.
 	now := time.Now()
-	ctx, cancel := awake.WithTimeout(ctx, halfway(now, r.driver.turnEnds).Sub(now))
+	ctx, cancel := awake.WithTimeout(ctx, halfway(now, r.turnEnds).Sub(now))
 	defer cancel()
 	v, err := r.createScope(ctx, reg)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *run) scope(ctx context.Context, reg *namespaces.Registration) (*namespa
 
 // createScope asks for a scope and stops waiting when ctx ends, whatever the
 // namespace's own function does.
-func (r *run) createScope(ctx context.Context, reg *namespaces.Registration) (any, error) {
+func (r *callRun) createScope(ctx context.Context, reg *namespaces.Registration) (any, error) {
 	type answer struct {
 		v   any
 		err error
@@ -114,7 +114,7 @@ func (r *run) createScope(ctx context.Context, reg *namespaces.Registration) (an
 	answered := make(chan answer, 1)
 	go func() {
 		a := answer{err: errScopePanicked}
-		r.engine.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
+		r.env.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
 		answered <- a
 	}()
 	select {
@@ -180,7 +180,7 @@ func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found 
 	if name, ok := strings.CutPrefix(path, view.PrefixAPI+prefixScopeAPI); ok {
 		return r.scopeFile(ctx, v, name)
 	}
-	if data, found := r.engine.kept.file(r.session, strings.TrimPrefix(path, view.PrefixAPI)); found {
+	if data, found := r.env.kept.file(r.session, strings.TrimPrefix(path, view.PrefixAPI)); found {
 		return data, true
 	}
 	data, tool, found := v.Declarations.File(path)
@@ -227,7 +227,7 @@ func (r runFiles) scopeFile(ctx context.Context, v *view.View, name string) (dat
 // the tools have changed. If there was no scope the last time, it asks for one
 // if again says so.
 func (r runFiles) declareScope(ctx context.Context, v *view.View, reg *namespaces.Registration, again bool) *scopeDeclaration {
-	if d := r.scopes.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
+	if d := r.declared[reg.ID]; d != nil && d.of == v && !(d.failed && again) {
 		return d
 	}
 	d := &scopeDeclaration{of: v}
@@ -242,10 +242,10 @@ func (r runFiles) declareScope(ctx context.Context, v *view.View, reg *namespace
 		Description: text.Shorten(strings.ToValidUTF8(strings.Join(strings.Fields(reg.Description), " "), "\uFFFD"), maxScopeText),
 		Bytes:       len(d.text),
 	}
-	if r.scopes.declared == nil {
-		r.scopes.declared = make(map[string]*scopeDeclaration)
+	if r.declared == nil {
+		r.declared = make(map[string]*scopeDeclaration)
 	}
-	r.scopes.declared[reg.ID] = d
+	r.declared[reg.ID] = d
 	return d
 }
 
@@ -259,12 +259,4 @@ func (d *scopeDeclaration) finder(pluginID string) func(name string) *catalog.To
 		d.tools = append(d.tools, tool)
 		return tool
 	}
-}
-
-// file serves a virtual file of the run and notes that the guest has read it. The driver
-// calls it during a turn.
-func (r runFiles) file(ctx context.Context, path string) (data []byte, found bool) {
-	data, found = r.serve(ctx, path)
-	r.replay.File(path, data, found)
-	return data, found
 }

@@ -69,7 +69,7 @@ func (c *call) newInquiry(questions []codemode.Question) (*policy.Approval, erro
 			questions[i].From = c.tool.Owner
 		}
 	}
-	return policy.NewInquiry(c.subject, questions, c.run.engine.QuestionTimeout, time.Now())
+	return policy.NewInquiry(c.subject, questions, c.run.env.QuestionTimeout, time.Now())
 }
 
 // takeAnswers has the call go on with what a person has answered.
@@ -161,11 +161,11 @@ func (h *heldQuestions) ask(call, ctx context.Context, q codemode.Question) (non
 // hold puts an approval with one question to a person while the call is held open.
 func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.QuestionAnswer, err error) {
 	r, owner := c.run, quota.OwnerOf(c.run.session)
-	if d := r.engine.meters.approvals.Take(owner, 1); d != nil {
-		r.engine.ReportDenied(r.session, d)
+	if d := r.env.meters.approvals.Take(owner, 1); d != nil {
+		r.env.ReportDenied(r.session, d)
 		return none, d
 	}
-	defer r.engine.meters.approvals.Give(owner, 1)
+	defer r.env.meters.approvals.Give(owner, 1)
 	err = r.put(a,
 		func(keep time.Time) { r.calls.SetHeld(c.Entry, a.ID, 1, keep) },
 		func() { r.calls.SetHeld(c.Entry, "", -1, time.Time{}) })
@@ -176,7 +176,7 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 	decided, err := r.awaitDecision(ctx, a.ID)
 	r.calls.SetHeld(c.Entry, "", 0, time.Time{})
 	if err != nil {
-		r.engine.cancelApproval(r.background(), a.ID)
+		r.env.cancelApproval(r.background(), a.ID)
 		return none, err
 	}
 	runObserver{r}.observeDecision(c.Entry, decided)

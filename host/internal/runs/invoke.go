@@ -23,11 +23,11 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 	}
 	r := c.run
 	owner := quota.OwnerOf(r.session)
-	if d := r.engine.meters.calls.Take(owner, 1); d != nil {
-		r.engine.ReportDenied(r.session, d)
+	if d := r.env.meters.calls.Take(owner, 1); d != nil {
+		r.env.ReportDenied(r.session, d)
 		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v. Await some calls before you make more.", c.subject.ToolName, d))
 	}
-	defer r.engine.meters.calls.Give(owner, 1)
+	defer r.env.meters.calls.Give(owner, 1)
 	c.invoked = true
 	first := r.calls.MarkDispatched(c.Entry, !c.tool.ReadOnly)
 	held := &heldQuestions{call: c}

@@ -17,7 +17,7 @@ func invokeQuery(ctx context.Context, c *call) *fault.Rejection {
 	case ctx.Err() != nil:
 		return fault.Reject(fault.CodeAborted, "The run was aborted before the catalog was asked.")
 	case !time.Now().Before(c.budget.until):
-		return fault.Reject(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.engine.Times.QueryTime)
+		return fault.Reject(string(codemode.CodeTimeout), "The searches and descriptions asked for at once took too long, at most %s and half of the time that a program may compute, and this one was not answered. Await them in smaller batches.", c.run.env.Times.QueryTime)
 	case c.budget.room <= 0:
 		return fault.Reject(fault.CodeReplyTooLarge, "The answers of the catalog that wait have %d bytes or more. Await searches and descriptions in smaller batches.", maxQueryBytes)
 	}
@@ -27,7 +27,7 @@ func invokeQuery(ctx context.Context, c *call) *fault.Rejection {
 }
 
 // answer serves the calls that the catalog alone can answer.
-func (r *run) answer(c *call) (json.RawMessage, *fault.Rejection) {
+func (r *callRun) answer(c *call) (json.RawMessage, *fault.Rejection) {
 	cat := r.view().Catalog
 	var v any
 	switch wire.Method(c.Method) {

@@ -1,12 +1,9 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
@@ -16,27 +13,10 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// program is what a run starts with.
-type program struct {
-	Code     string `json:"code"`
-	Command  string `json:"command"`
-	Language string `json:"language"`
-	Title    string `json:"title,omitempty"`
-}
-
-// programCall is the program as hooks see it.
-func (r *run) programCall(params json.RawMessage, kind policy.InputKind) policy.Call {
-	t := policy.ExecTool
-	return policy.Call{
-		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: asPolicySession(r.session), RunID: r.id, CallID: calls.PublicID(&runstore.Call{Method: calls.MethodExec}),
-	}
-}
-
 // judge shows the program to the hooks and returns it as it is to be run. If they
 // ask for a person, driver.held is the program and the run waits for call 0.
 func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
-	chain := r.engine.Hooks()
+	chain := r.env.Hooks()
 	if chain.Len() == 0 {
 		return p, nil
 	}
@@ -64,10 +44,10 @@ func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
 
 // hold makes the run wait for a person before the program starts.
 func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
-	c := &call{run: r, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
+	c := &call{run: r.callRun, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.calls.Hold(c.Entry)
 	err := c.ask(ctx, asks)
-	runObserver{r}.observeQuestion(c.Entry, c.question)
+	runObserver{r.callRun}.observeQuestion(c.Entry, c.question)
 	if c.question == nil {
 		r.calls.Release(c.Entry)
 	}
@@ -119,40 +99,10 @@ func (r *run) programBlocked(ctx context.Context, b *policy.Block) *codemode.Err
 	case b.Err != nil && ctx.Err() != nil:
 		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
 	case b.Err != nil:
-		r.engine.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
+		r.env.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
 		return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
 	case b.Reason == "":
 		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
 	}
 	return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
-}
-
-// rewritten reads a program that a hook has rewritten. Code and command are one
-// thing with two names: a change of one is taken over into the other, and two
-// different changes are refused.
-func rewrittenProgram(s codemode.Settings, before, after json.RawMessage) (json.RawMessage, error) {
-	var old program
-	if err := json.Unmarshal(before, &old); err != nil {
-		return nil, err
-	}
-	p := old // what the hook leaves out is as it was
-	d := json.NewDecoder(bytes.NewReader(after))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return nil, fmt.Errorf("a program has the strings code, command, language and title: %w", err)
-	}
-	switch {
-	case strings.TrimSpace(p.Code) == "", strings.TrimSpace(p.Command) == "":
-		return nil, errors.New("it left code or command blank: block instead")
-	case p.Command == old.Command:
-		p.Command = p.Code
-	case p.Code == old.Code:
-		p.Code = p.Command
-	case p.Code != p.Command:
-		return nil, errors.New("it changed code and command in different ways")
-	}
-	if _, _, f := (Input{Code: p.Code, Language: p.Language}).source(s); f != nil {
-		return nil, f
-	}
-	return jsontext.Marshal(p)
 }

@@ -14,15 +14,6 @@ import (
 	"github.com/quoinhq/quoin/host/programs"
 )
 
-// ProgramConfig says where programs are kept. Without a Store they are not.
-type ProgramConfig struct {
-	Store programs.Store
-	// KeepFor is how long the program of a run can be saved.
-	KeepFor time.Duration
-	// ModelsSave lets programs save programs.
-	ModelsSave bool
-}
-
 // maxUnkept bounds the programs of runs that wait to be kept; the oldest go first.
 const maxUnkept = 64
 
@@ -51,7 +42,7 @@ var onlyRunsSaved = regexp.MustCompile(`^return await programs\.run\("[^"\\]*"(?
 
 // keep keeps the program of a run that was suspended, or that has completed, unless it
 // only runs a saved one.
-func (k *keptPrograms) keep(r *run, completed bool) {
+func (k *keptPrograms) keep(r *baseRun, completed bool) {
 	if k.Store == nil || k.KeepFor <= 0 || len(r.code) > programs.MaxCode || onlyRunsSaved.MatchString(r.code) {
 		return
 	}

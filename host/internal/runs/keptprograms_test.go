@@ -29,11 +29,11 @@ func (p *panickyStore) Keep(_ context.Context, k *programs.Kept) error {
 }
 
 // keptRun is as much of a run as keeping its program takes.
-func keptRun(id, code string) *run {
+func keptRun(id, code string) *baseRun {
 	v := &view.View{Catalog: &catalog.Catalog{}}
 	to := &view.Access{}
 	to.View.Store(v)
-	return &run{id: id, code: code, session: codemode.Session{SessionID: "s"}, access: to}
+	return &baseRun{id: id, code: code, session: codemode.Session{SessionID: "s"}, access: to}
 }
 
 // TestProgramsAreKeptWhileOthersSave: saving waits for what all runs keep at that

@@ -72,7 +72,7 @@ func newTestRun(t *testing.T, e *Engine) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access())
+	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access(), nil)
 	owner := e.recordOwner(r)
 	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
 	r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
@@ -96,5 +96,5 @@ func (r *run) callOf(t *testing.T, tool string) *call {
 	}
 	e := b.Started[0]
 	r.calls.Resolved(e, found.ID())
-	return &call{Entry: e, run: r, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
+	return &call{Entry: e, run: r.callRun, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
 }

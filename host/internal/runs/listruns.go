@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -64,23 +63,6 @@ func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error
 		return codemode.RunInfo{}, fault.FromStore(err)
 	}
 	return e.storedInfo(rec), nil
-}
-
-// info describes the run, unless it has ended.
-func (r *run) info() (info codemode.RunInfo, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	info = codemode.RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: codemode.RunRunning, Created: r.created, Origin: r.engine.Origin}
-	info.PendingToolCalls, info.Reason = r.calls.Describe(r.settings.MaxOutput)
-	state := r.now()
-	if state != stateParked {
-		info.Reason = ""
-	} else {
-		id := r.pool.BuildID()
-		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = codemode.RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
-		_, info.GuestEngine = r.pool.Engine()
-	}
-	return info, state < stateEnding
 }
 
 func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {

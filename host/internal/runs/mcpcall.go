@@ -11,7 +11,9 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/view"
+	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/internal/jsonschema"
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // oneObject refuses arguments that are not one object, in the words of the guest.
@@ -19,7 +21,7 @@ const oneObject = "MCP namespace tools accept one object argument."
 
 // mcpTool finds the tool that a call through MCP means. A tool has a path of one
 // segment, an operation one of two.
-func (r *run) mcpTool(c *calls.Entry) (*catalog.Tool, bool) {
+func (r *callRun) mcpTool(c *calls.Entry) (*catalog.Tool, bool) {
 	var name string
 	switch len(c.Path) {
 	case 1:
@@ -98,4 +100,43 @@ func withDefaults(object json.RawMessage, given map[string]json.RawMessage, prop
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+// identify notes which tool a call means before the store hears of the call: whether it
+// is harmless to make it again depends on the tool. A call that
+// means no tool is refused once its turn comes. The caller holds calls.mu.
+func (r *callRun) identify(c *calls.Entry) {
+	if c.Tool != "" || !c.IsTool() {
+		return
+	}
+	switch wire.Method(c.Method) {
+	case wire.MethodProgram:
+		c.Tool = programs.Prefix + c.Target
+		return
+	case wire.MethodSave:
+		c.Tool = SaveTool.ID()
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodMCP {
+		if tool, ok := r.mcpTool(c); ok {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	if wire.Method(c.Method) == wire.MethodCall {
+		if tool, err := r.view().Catalog.Resolve(c.Target); err == nil {
+			c.Tool = tool.ID()
+		}
+		return
+	}
+	reg, known := r.view().Namespace(c.Target)
+	scope := r.scopes.get(c.Target)
+	if !known || scope == nil {
+		return
+	}
+	if target, err := scope.Resolve(c.Path); err == nil {
+		if tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
+			c.Tool = tool.ID()
+		}
+	}
 }

@@ -35,7 +35,7 @@ func newMeters(q codemode.Quotas, maxWorkers int, s codemode.Settings) *meters {
 }
 
 // usedUp is the failure of a run that may not compute now.
-func (e *Engine) usedUp(s codemode.Session) *codemode.Error {
+func (e *baseEnv) usedUp(s codemode.Session) *codemode.Error {
 	d := e.meters.cpu.Denied(quota.OwnerOf(s), time.Now())
 	if d == nil {
 		return nil

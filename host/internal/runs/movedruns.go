@@ -35,9 +35,6 @@ func (e *Engine) idleRuns() (out []idleRun) {
 	return out
 }
 
-// isIdle reports whether the run is parked and free for other processes.
-func (r *run) isIdle() bool { return r.now() == stateParked && !r.record.Claimed() }
-
 // movedRuns are the looks for runs that have moved.
 type movedRuns struct {
 	mu    sync.Mutex
@@ -81,31 +78,3 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 	}
 	return moved
 }
-
-// leaveIdle lets go of an idle run, unless it has gone on here since.
-func (r *run) leaveIdle(as journal.Version) (left bool) {
-	r.record.Exclusive(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		left = r.isIdle() && r.record.Version() == as && r.move(stateLeaving)
-	})
-	if left {
-		r.letGo(runstore.ErrClaimed)
-	}
-	return left
-}
-
-// goes reports whether a run is over, and waits until this process does nothing more for it.
-func (r *run) goes(ctx context.Context) bool {
-	if !r.isOver() {
-		return false
-	}
-	select {
-	case <-r.gone:
-	case <-ctx.Done():
-	}
-	return true
-}
-
-// hasLeft is goes, and reports whether the store may have the run still.
-func (r *run) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.now() == stateLeft }

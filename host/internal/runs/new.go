@@ -6,22 +6,16 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // New makes an engine. Configure and Start follow, in this order.
 func New(ctx context.Context, settings codemode.Settings) *Engine {
-	e := &Engine{
-		settings:  settings,
-		runs:      make(map[string]*run),
-		parking:   make(chan struct{}),
-		clock:     realClock{},
-		pipelines: pipelines{call: callStages, query: queryStages, program: programStages},
-	}
-	e.replayRoom.Store(replay.MaxLogs)
-	e.life, e.End = context.WithCancel(context.WithoutCancel(ctx))
-	e.callWorkers = newCallWorkers(e.life.Done(), callJob.perform)
+	base := &baseEnv{settings: settings, clock: realClock{}}
+	base.life, base.End = context.WithCancel(context.WithoutCancel(ctx))
+	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*run)}
+	e.home = e
+	e.hint = func(id string) { e.advancer.hint(id) }
 	return e
 }
 

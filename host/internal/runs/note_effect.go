@@ -30,13 +30,7 @@ func (c *call) noteEffect(e runstore.Effect) {
 	err := c.run.effects.Put(c.run.background(), &e, revertible, c.run.isOver)
 	c.effect = e.Number
 	if err != nil {
-		c.run.engine.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
+		c.run.env.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
 			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)
 	}
-}
-
-// effectHeader is the head of the run's journal of effects.
-func (r *run) effectHeader() *runstore.Effects {
-	now := time.Now()
-	return &runstore.Effects{Session: r.session, Created: now, Expires: now.Add(r.settings.UndoTTL)}
 }

@@ -11,20 +11,19 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // callObservation observes the stages of one nested call.
 type callObservation struct {
-	run      *run
+	run      *callRun
 	observed *observe.Call
 }
 
 // runObserver tells observers of a run's calls.
-type runObserver struct{ *run }
+type runObserver struct{ *callRun }
 
 func (r runObserver) observeCall(c *call) callObservation {
-	return callObservation{r.run, r.observed.Call(c.PublicID(), c.Method)}
+	return callObservation{r.callRun, r.observed.Call(c.PublicID(), c.Method)}
 }
 
 // before and after make callWatch of callObservation.
@@ -101,7 +100,7 @@ func (r runObserver) observeQuestion(c *calls.Entry, a *policy.Approval) {
 	if a != nil {
 		r.observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
 		r.observed.Asked(func() codemode.PendingApproval { return pendingApproval(a) })
-		r.engine.announce(a)
+		r.env.announce(a)
 	}
 }
 
@@ -116,7 +115,7 @@ func (r runObserver) observeDecision(c *calls.Entry, a *policy.Approval) {
 
 // leaves reports whether a call has not ended but its host does: it waits for a
 // person or for the run's client, and another host goes on with that.
-func (r *run) leaves(c *call) bool {
+func (r *callRun) leaves(c *call) bool {
 	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.record.IsVolatile() {
 		return false
 	}
@@ -167,20 +166,7 @@ func (c *call) checkDeclared() {
 	if err == nil {
 		return
 	}
-	if _, told := c.run.engine.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
-		c.run.engine.Logger.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
+	if _, told := c.run.env.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
+		c.run.env.Logger.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
 	}
-}
-
-// usage returns what the current exec or wait of the run has used.
-func (r *run) usage() observe.Usage {
-	c, _ := r.calls.CountedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
-}
-
-// observeDiscarded reports the end of a run that this process knows only from its record.
-func (e *Engine) observeDiscarded(rec *runstore.Record, f *codemode.Error) {
-	o := e.Observer.Run(rec.ID, rec.Session)
-	o.Parent = rec.ToolCallID
-	o.Discarded(f)
 }

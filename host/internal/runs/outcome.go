@@ -24,8 +24,8 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	r := d.run
-	r.idleSince = r.engine.clock.Now()
-	r.engine.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.CountTurn(rep, r.settings.MemoryLimit))
+	r.idleSince = r.env.clock.Now()
+	r.env.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.CountTurn(rep, r.settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -58,17 +58,17 @@ func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
 	fits := d.output.Fits(value)
 	if !fits && d.run.settings.OnOutputLimit == codemode.OutputFail {
-		kept := d.keep(value)
+		kept := d.run.keep(value)
 		d.output.AddValue(value)
 		return d.failed(fault.Add(d.output.Over(), "%s", kept))
 	}
 	if !fits {
 		d.run.observed.LimitPassed(observe.LimitOutput)
 	}
-	res.Value, res.Output = d.output.Truncated(value, d.keep)
+	res.Value, res.Output = d.output.Truncated(value, d.run.keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
 	d.run.observed.Value = res.Value
-	d.run.engine.keptPrograms.keep(d.run, true)
+	d.run.env.keptPrograms.keep(d.run.baseRun, true)
 	return d.run.finishWith(nil, func() *codemode.Result {
 		res.Telemetry = d.telemetry()
 		return res
@@ -125,7 +125,7 @@ func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason
 			return 0
 		}
 	}
-	now, times := d.run.engine.clock.Now(), &d.run.engine.Times
+	now, times := d.run.env.clock.Now(), &d.run.env.Times
 	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
 	if reason == codemode.ReasonTimer {
 		after = times.MostRetry
@@ -205,4 +205,10 @@ func withRun(f *codemode.Error, r *run) *codemode.Error {
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
 	return f
+}
+
+// usage returns what the current exec or wait of the run has used.
+func (r *run) usage() observe.Usage {
+	c, _ := r.calls.CountedAt(r.driver.started, time.Now())
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
 }

@@ -76,8 +76,8 @@ func (s *stage) step(ctx context.Context, c *call, watch callWatch) {
 // guarded has a call pass stages. A panic, which is that of an embedder's tool or hook,
 // rejects the call. The call has to do with one generation of each plugin only: the
 // hooks, the mapping of arguments and the tool itself.
-func (r *run) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
-	ctx, release := r.engine.HoldPlugins(ctx)
+func (r *callRun) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
+	ctx, release := r.env.HoldPlugins(ctx)
 	defer release()
 	defer func() {
 		if p := recover(); p != nil {
@@ -99,13 +99,10 @@ func (c *call) rejectPanic(p any) {
 	if c.tool != nil {
 		id = c.tool.ID()
 	}
-	c.run.engine.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
+	c.run.env.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
 	c.value, c.rejection = nil, fault.Reject(fault.CodePanic, "The tool failed: it panicked.")
 	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.Unknown = id, fault.EffectUnknown, true
 }
-
-// pipelines are the stages of each kind of call.
-type pipelines struct{ call, query, program []stage }
 
 // whyNotRecorded adds to a message what the program can do something about.
 func whyNotRecorded(lost error) string {
@@ -117,31 +114,29 @@ func whyNotRecorded(lost error) string {
 
 // perform has one call pass its stages. It runs on its own goroutine, with a slot of the
 // run taken. A call that the store could not be told of passes the last stage alone. It
-// returns the calls that have got slots.
-func (r *run) perform(e *calls.Entry, lost error) (next []callJob) {
-	defer r.engine.performing.Leave()
-	defer r.containCall(e)
+// returns the calls that have got slots, and why the store does not know of them.
+func (r *callRun) perform(e *calls.Entry, lost error) (next []*calls.Entry, _ error) {
 	c := &call{Entry: e, run: r}
-	stages, watch := r.engine.pipelines.call, callWatch(runObserver{r}.observeCall(c))
+	stages, watch := callStages, callWatch(runObserver{r}.observeCall(c))
 	if c.Method == calls.MethodExec {
-		stages, watch = r.engine.pipelines.program, programWatch{}
+		stages, watch = programStages, programWatch{}
 	}
 	if lost == nil {
 		lost = r.record.Held(r.ctx)
 	}
 	if r.record.GaveUp() != nil {
-		return nil // whether it was made before is for who goes on with the run
+		return nil, nil // whether it was made before is for who goes on with the run
 	}
 	last := len(stages) - 1
 	ctx, done := r.calls.Begin(r.callContext(), e)
 	defer done()
 	if lost != nil {
-		r.engine.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.PublicID(), "error", lost)
+		r.env.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.PublicID(), "error", lost)
 		c.rejection = c.notMade(fault.Reject(fault.CodeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
 		stages[last].do(ctx, c)
-		return r.jobs(c.next, c.lost)
+		return c.next, c.lost
 	}
 	r.guarded(ctx, c, stages[:last], watch)
 	stages[last].step(ctx, c, watch)
-	return r.jobs(c.next, c.lost)
+	return c.next, c.lost
 }

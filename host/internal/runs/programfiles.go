@@ -122,9 +122,9 @@ func (x *programIndex) of(base *catalog.Catalog, list []*programs.Program) *cata
 }
 
 // search finds tools and saved programs.
-func (r *run) search(query string, limit int) []catalog.Entry {
+func (r *callRun) search(query string, limit int) []catalog.Entry {
 	list := r.visiblePrograms()
-	found := r.view().SearchIn(r.engine.programIndex.of(r.view().Catalog, list), query, limit)
+	found := r.view().SearchIn(r.env.programIndex.of(r.view().Catalog, list), query, limit)
 	for i := range found {
 		if j := slices.IndexFunc(list, func(p *programs.Program) bool { return p.ToolID() == found[i].ID }); j >= 0 {
 			found[i].Call = list[j].Call()
@@ -134,12 +134,12 @@ func (r *run) search(query string, limit int) []catalog.Entry {
 }
 
 // describeProgram describes a saved program by its id, or returns nil.
-func (r *run) describeProgram(id string) *catalog.Description {
+func (r *callRun) describeProgram(id string) *catalog.Description {
 	if !strings.HasPrefix(id, programs.Prefix) {
 		return nil
 	}
 	list := r.visiblePrograms()
-	d, err := r.engine.programIndex.of(r.view().Catalog, list).DescribeID(id)
+	d, err := r.env.programIndex.of(r.view().Catalog, list).DescribeID(id)
 	if err != nil {
 		return nil
 	}

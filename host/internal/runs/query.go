@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
@@ -16,20 +17,19 @@ const maxQueryBytes = calls.MaxTurnBytes
 
 // answerAll answers queries while there is time, and room for their answers. The
 // others reject. The catalog gets at most half of the time that the program may compute.
-func (d *driver) answerAll(queries []*calls.Entry) {
+func (r *callRun) answerAll(ctx context.Context, queries []*calls.Entry, compute time.Duration) {
 	if len(queries) == 0 {
 		return
 	}
-	r := d.run
 	room := maxQueryBytes - r.calls.WaitingBytes()
 	began := time.Now()
-	until := began.Add(min(d.compute/2, r.engine.Times.QueryTime))
+	until := began.Add(min(compute/2, r.env.Times.QueryTime))
 	defer func() { r.calls.CountQueries(time.Since(began)) }()
 	for _, e := range queries {
 		c := &call{Entry: e, run: r, budget: queryBudget{until, room}}
 		watch := queryWatch{time.Now()}
-		for i := range r.engine.pipelines.query {
-			r.engine.pipelines.query[i].step(d.ctx, c, watch)
+		for i := range queryStages {
+			queryStages[i].step(ctx, c, watch)
 		}
 		room -= len(c.value)
 	}

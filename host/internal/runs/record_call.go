@@ -12,7 +12,7 @@ func recordCall(_ context.Context, c *call) *fault.Rejection {
 	r := c.run
 	c.next, c.lost = r.record.Settle(r.background(), c.Entry, c.tool, c.value, c.rejection)
 	if r.now() == stateParked {
-		r.engine.advancer.hint(r.id)
+		r.env.hint(r.id)
 	}
 	r.dropIdleClaim()
 	return nil

@@ -40,7 +40,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	e := &Engine{clock: clock}
+	e := &Engine{driveEnv: newDriveEnv(&baseEnv{clock: clock, life: t.Context()})}
 	s := codemode.Settings{Timeout: 10 * time.Second}
 	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
 		if got := e.slotPatience(t.Context(), s, wait).Sub(clock.now); got != want {
@@ -63,7 +63,8 @@ func TestNoSlot(t *testing.T) {
 		"the caller leaves":   {nil, over, time.Hour, errBusy},
 		"its time is over":    {nil, nil, 0, errBusy},
 	} {
-		e := &Engine{clock: realClock{}, parking: tc.parking, meters: newMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())}
+		e := newDriveEnv(&baseEnv{clock: realClock{}, life: t.Context(), meters: newMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())})
+		e.parking = tc.parking
 		e.Logger, e.Observer = slog.New(slog.DiscardHandler), &observe.Observer{Metrics: metrics.New(metrics.State{})}
 		session := codemode.Session{AgentID: "a"}
 		<-e.meters.workers.Queue(quota.OwnerOf(session)).Ready()

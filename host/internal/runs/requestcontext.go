@@ -22,11 +22,11 @@ func (c callContext) Value(key any) any {
 }
 
 // drivenBy notes the context of the Exec or Wait that drives the run from now on.
-func (r *run) drivenBy(ctx context.Context) { r.request.Store(&ctx) }
+func (r *baseRun) drivenBy(ctx context.Context) { r.request.Store(&ctx) }
 
 // callContext returns the context for a call that starts now. The request is the newest
 // one, which may have ended: the run has been suspended since, and goes on.
-func (r *run) callContext() context.Context {
+func (r *baseRun) callContext() context.Context {
 	if request := r.request.Load(); request != nil {
 		return callContext{r.ctx, *request}
 	}
@@ -34,7 +34,7 @@ func (r *run) callContext() context.Context {
 }
 
 // requestDeadline is the deadline of the request that drives the run; zero without one.
-func (r *run) requestDeadline() time.Time {
+func (r *baseRun) requestDeadline() time.Time {
 	request := r.request.Load()
 	if request == nil || (*request).Err() != nil {
 		return time.Time{}

@@ -45,11 +45,11 @@ func resolve(ctx context.Context, c *call) *fault.Rejection {
 }
 
 // callSubject is a call of a tool as hooks and people see it.
-func (r *run) callSubject(c *call) policy.Call {
+func (r *callRun) callSubject(c *call) policy.Call {
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: c.tool.ID(), Source: string(c.tool.Source), Owner: c.tool.Owner, ToolName: c.tool.Name,
 		Via: c.via, ReadOnly: c.tool.ReadOnly, Params: c.input,
-		Session: asPolicySession(r.session), RunID: r.id, CallID: c.PublicID(),
+		Session: r.session, RunID: r.id, CallID: c.PublicID(),
 	}
 }
 
@@ -65,7 +65,7 @@ func (c *call) resolveTool() *fault.Rejection {
 
 // findTool finds the tool that a guest means. In a run whose tools have changed it
 // says so if it finds no tool.
-func (r *run) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
+func (r *callRun) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
 	tool, err := r.view().Catalog.Resolve(idOrName)
 	if err == nil {
 		return tool, nil
@@ -125,7 +125,7 @@ func (c *call) resolveNamespace(ctx context.Context) *fault.Rejection {
 
 // mapInput turns arguments into the tool's input, in the host or, for a
 // function, in the plugin.
-func (r *run) mapInput(ctx context.Context, reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
+func (r *callRun) mapInput(ctx context.Context, reg *namespaces.Registration, m namespaces.Mapping, args []json.RawMessage) (json.RawMessage, error) {
 	if m.Kind != namespaces.MapFunction {
 		return m.Apply(args)
 	}

@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/view"
-	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/wire"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -156,7 +153,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	if f != nil {
 		return nil, f
 	}
-	r := e.makeRun(rec.ID, s, rec.Language, to)
+	r := e.makeRun(rec.ID, s, rec.Language, to, e.Pool)
 	r.pool, r.created = pool, rec.Created
 	r.used.digests = rec.Tools
 	r.effects.Revive(rec.Effects)
@@ -183,29 +180,4 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 
 func notRestored(format string, args ...any) *codemode.Error {
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
-}
-
-// redrive brings the calls of a revived run to where the host that stopped left
-// them. What was in flight is made again if that is harmless, else it rejects:
-// nothing is silently repeated or lost.
-func (r *run) redrive() {
-	held := r.calls.UnholdAll()
-	started, lost := r.calls.Redrive(r.mayRepeat)
-	runObserver{r}.observeInterrupted(lost)
-	for _, c := range held { // their tools, which waited for answers, are gone
-		r.engine.cancelApproval(r.background(), c.Held)
-		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
-	}
-	r.launch(started, r.record.Journal(r.background()))
-}
-
-// mayRepeat reports whether it is harmless to make a call again that was in flight when
-// its host stopped.
-func (r *run) mayRepeat(c *calls.Entry) bool {
-	switch c.Method {
-	case calls.MethodExec, string(wire.MethodProgram): // the program has not started
-		return true
-	}
-	tool, ok := r.view().Catalog.ByID(c.Tool)
-	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
 }

@@ -17,11 +17,6 @@ import (
 // over. What a host is asked by another it answers itself or not at all: no request goes
 // further than one host.
 
-// PeerHosts asks other hosts of the store. *cluster.Peers is one.
-type PeerHosts interface {
-	Ask(ctx context.Context, address string, q *cluster.Request, tell func(*cluster.Frame)) (*cluster.Reply, error)
-}
-
 // held reports whether f says that another host holds the run.
 func held(f *codemode.Error) bool {
 	return f != nil && (errors.Is(f, runstore.ErrClaimed) || errors.Is(f, runstore.ErrFenced))
@@ -127,7 +122,7 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 	if reply.Stored {
 		own := d
 		if own == nil {
-			own = &Delivery{engine: e}
+			own = &Delivery{env: e.baseEnv}
 		}
 		own.mu.Lock()
 		own.runID, own.stored = q.request.Run, true

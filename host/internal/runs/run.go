@@ -2,137 +2,86 @@ package runs
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/observe"
-	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/namespaces"
 )
 
-// run is one cell from Exec to its end, across any number of Waits. It consists of
-//
-//   - what it is: the fields below;
-//   - its lifecycle: one state, see state.go;
-//   - its calls: see calls.go;
-//   - its record in the store: see record.go;
-//   - its driver, which belongs to the goroutine that has made it active: see driver.go.
-//
-// Its tool calls run on goroutines of their own in every state.
+// run is one cell from Exec to its end, across any number of Waits, with what drives its
+// guest. The driver belongs to the goroutine that has made the run active.
 type run struct {
-	engine   *Engine
-	observed *observe.Run
-	id       string
-	session  codemode.Session
-	language string            // guarded by lifecycle.mu
-	settings codemode.Settings // of its agent
-	access   *view.Access
-	pool     *guestrt.Pool // of the build of the guest that its images belong to
-	created  time.Time
+	*callRun
+	env  *driveEnv
+	pool *guestrt.Pool // of the build of the guest that its images belong to
 	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
 	idleSince time.Time
 
-	// ctx ends with the run. Tool calls run under it.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	// request is the context of the newest Exec or Wait. Calls have its values.
-	request atomic.Pointer[context.Context]
-
-	lifecycle
-	calls  *calls.Table
-	record *journal.Record
 	replay *replay.Log // the driver's own; nil: the run needs no log
 	driver *driver
-	scopes scopes
-
-	code    string // of the program, where this process has it
-	title   string
-	saved   savedPrograms
-	used    usedTools
-	effects *journal.Effects
-	changed atomic.Bool   // the tools have changed since the run was suspended
-	wake    chan struct{} // capacity 1: the driver should look at the calls
 
 	waiting   atomic.Pointer[driver] // has released its lock
 	arrived   atomic.Bool            // a call has settled since a goroutine with the lock last looked
 	unstarted atomic.Int32           // calls that goroutines are about to perform
 }
 
-// A run id is runPrefix and 128 random bits in hexadecimal.
-const runPrefix = "run_"
-
-func isRunID(id string) bool {
-	digits, ok := strings.CutPrefix(id, runPrefix)
-	if b, err := hex.DecodeString(digits); !ok || err != nil || len(b) != 16 {
-		return false
-	}
-	return true
+// driveEnv is what the drivers of all runs of a host share.
+type driveEnv struct {
+	*callEnv
+	home        home
+	callWorkers *callWorkers[callJob]
+	lostWorkers lostWorkers
+	replayRoom  atomic.Int64  // bytes that logs of runs may still take
+	parking     chan struct{} // closed when runs are to be parked as soon as they can
 }
 
-// newRunID makes the id of a run.
-func newRunID() (string, error) {
-	var id [16]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return "", err
-	}
-	return runPrefix + hex.EncodeToString(id[:]), nil
+// home is what a driver asks of the engine that the run belongs to.
+type home interface {
+	// IsClosing reports whether the host lets nothing new in.
+	IsClosing() bool
+	// remove forgets a run of this process.
+	remove(*run)
+	// remember notes what a wait for a run is told that has ended.
+	remember(id string, s codemode.Session, why *codemode.Error)
+	// leftDue tells other hosts of a run that can go on and that this one is about to release.
+	leftDue(id string)
+	// letGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
+	letGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
+	// keepBuild keeps the build of a guest that a stored run needs.
+	keepBuild(ctx context.Context, pool *guestrt.Pool)
 }
 
-// makeRun makes an active run.
-func (e *Engine) makeRun(id string, s codemode.Session, language string, to *view.Access) *run {
-	r := &run{
-		engine:    e,
-		id:        id,
-		session:   s,
-		observed:  e.Observer.Run(id, s),
-		language:  language,
-		settings:  e.SettingsOf(s),
-		access:    to,
-		pool:      e.Pool,
-		created:   time.Now(),
-		idleSince: e.clock.Now(),
-		wake:      make(chan struct{}, 1),
-		lifecycle: lifecycle{gone: make(chan struct{})},
-	}
-	r.ctx, r.cancel = context.WithCancelCause(context.Background())
+// newDriveEnv returns an environment without a home.
+func newDriveEnv(base *baseEnv) *driveEnv {
+	e := &driveEnv{callEnv: &callEnv{baseEnv: base}, parking: make(chan struct{})}
+	e.replayRoom.Store(replay.MaxLogs)
+	e.callWorkers = newCallWorkers(base.life.Done(), callJob.perform)
+	return e
+}
+
+// makeRun makes an active run of a guest in a pool.
+func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *run {
+	r := &run{callRun: newCallRun(e.callEnv, newBaseRun(e.baseEnv, id, s, language, to)), env: e, pool: pool, idleSince: e.clock.Now()}
 	r.driver = &driver{run: r}
-	r.calls = calls.New(id, int(r.settings.MaxPendingCalls), &e.performing, &e.Times, calls.Account{
-		Held: e.meters.held, Suspended: e.meters.suspended, Stored: e.meters.stored, CPU: e.meters.cpu, Owner: quota.OwnerOf(s),
-		Denied: func(d *quota.Denied) { e.ReportDenied(s, d) },
-	})
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
-	r.effects = journal.NewEffects(e.Store, id, e.countFenced, r.effectHeader)
 	r.record = journal.New(id, e.Store, e.compactAfter, e.Logger, r.calls, e.recordOwner(r))
 	return r
 }
 
-func (e *Engine) recordOwner(r *run) journal.Owner {
+func (e *driveEnv) recordOwner(r *run) journal.Owner {
 	return journal.Owner{
-		Describe: r.describe, Identify: r.identify, Dropped: r.effects.Close, LeftDue: func() { e.leftDue(r.id) },
+		Describe: r.describe, Identify: r.identify, Dropped: r.effects.Close, LeftDue: func() { e.home.leftDue(r.id) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.countFenced, Later: e.untilDone,
-	}
-}
-
-// notify wakes the driver, if one is waiting.
-func (r *run) notify() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -147,25 +96,25 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 		return r.givenUpResult()
 	}
 	defer r.finishMove() // a wait that finds the run until it is removed waits for that
-	defer r.engine.remove(r)
+	defer r.env.home.remove(r)
 	questions := r.stop(stateEnding, cause)
 	res = result()
 	r.record.Exclusive(func() {
 		defer r.record.DropClaim()
 		if len(questions) > 0 {
-			defer r.engine.holdID(r.background(), r.id)()
+			defer r.env.holdID(r.background(), r.id)()
 		}
 		if !r.keepResult(res) {
 			r.record.Forget(r.background())
 		}
 		if r.record.GaveUp() == nil {
-			r.engine.cancelApprovals(r.background(), questions)
+			r.env.cancelApprovals(r.background(), questions)
 		}
 	})
 	if r.record.GaveUp() != nil {
 		return r.givenUpResult()
 	}
-	r.engine.recent.add(r.id, r.session, withRun(recentFailure(cause), r))
+	r.env.home.remember(r.id, r.session, withRun(recentFailure(cause), r))
 	r.observed.Ended(fault.FromCause(cause), r.usage)
 	return res
 }
@@ -174,7 +123,7 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 func (r *run) letGo(cause error) {
 	defer r.finishMove()
 	r.stop(stateLeaving, cause)
-	r.engine.remove(r)
+	r.env.home.remove(r)
 	r.record.DropClaim()
 }
 
@@ -189,134 +138,9 @@ func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
 	return onApproval
 }
 
-// aborted is the failure of a run whose context has ended.
-func (r *run) aborted() *codemode.Error {
-	var own *codemode.Error // of a call that panicked
-	if errors.As(context.Cause(r.ctx), &own) {
-		return own
-	}
-	return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(r.ctx))
-}
-
-// cancelIfActive cancels a run that is being driven. Its driver then ends it. It
-// reports whether the run is being driven.
-func (r *run) cancelIfActive(cause error) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now() == stateActive {
-		r.cancel(cause)
-		return true
-	}
-	return false
-}
-
-// dropIdleClaim drops the claim of a parked run that has no calls in flight here. A
-// goroutine that activates the run afterwards finds the claim free; one that has
-// activated it before finds it held.
-func (r *run) dropIdleClaim() {
-	if r.now() != stateParked {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now() == stateParked && r.calls.Idle() {
-		r.record.DropClaim()
-	}
-}
-
-// background is the context of a call's bookkeeping. It goes on when the run has been
-// cancelled.
-func (r *run) background() context.Context { return context.WithoutCancel(r.ctx) }
-
-// runContext is what a plugin learns about the run.
-func (r *run) runContext(pluginID string) namespaces.RunContext {
-	return namespaces.RunContext{
-		AgentID:    r.session.AgentID,
-		SessionKey: r.session.SessionKey,
-		SessionID:  r.session.SessionID,
-		RunID:      r.id,
-		TurnID:     r.session.TurnID,
-		Config:     r.engine.PluginConfig[pluginID],
-	}
-}
-
 // asPolicySession is the session as hooks see it.
 func asPolicySession(s codemode.Session) codemode.Session {
 	return codemode.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
-}
-
-// scopes are the scopes of the namespaces that a run has used. The zero value is ready.
-type scopes struct {
-	mu   calls.CountedMutex
-	byID map[string]*namespaces.Scope
-
-	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
-}
-
-// get returns the scope of a namespace, or nil.
-func (s *scopes) get(id string) *namespaces.Scope {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byID[id]
-}
-
-// put adds the scope of a namespace.
-func (s *scopes) put(id string, scope *namespaces.Scope) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byID == nil {
-		s.byID = make(map[string]*namespaces.Scope)
-	}
-	s.byID[id] = scope
-}
-
-// encoded returns the scopes as a record holds them.
-func (s *scopes) encoded(failed func(id string, err error)) map[string]json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := make(map[string]json.RawMessage, len(s.byID))
-	for id, scope := range s.byID {
-		b, err := scope.MarshalJSON()
-		if err != nil {
-			failed(id, err)
-			continue
-		}
-		out[id] = b
-	}
-	return out
-}
-
-// abort ends a run of this process. An active one is ended by its driver. It fails if this
-// process has let go of the run instead: another host may go on with it.
-func (r *run) abort(ctx context.Context, cause error) *codemode.Error {
-	for {
-		f := r.activate()
-		switch {
-		case f == nil:
-			return r.endActivated(cause)
-		case f.Reason != codemode.ReasonRunBusy:
-			return f
-		case r.cancelIfActive(cause):
-			select {
-			case <-r.gone:
-				return r.notEnded()
-			case <-ctx.Done():
-				return nil
-			}
-		}
-		// It has been parked since.
-	}
-}
-
-// endActivated ends a run that activate has taken out of its park.
-func (r *run) endActivated(cause error) (f *codemode.Error) {
-	defer r.containReopen(&f)
-	// With the claim, no other host takes the run from the store before it is gone.
-	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return r.stayParked(fault.FromStore(err))
-	}
-	r.finish(cause)
-	return r.notEnded()
 }
 
 // activate makes the caller the run's driver, once the run is parked.
@@ -362,13 +186,6 @@ func (r *run) endUnparked() *codemode.Error {
 	return r.aborted()
 }
 
-// joined returns a context that ends with ctx or with the run.
-func (r *run) joined(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
-	return ctx, func() { stop(); cancel(nil) }
-}
-
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
@@ -392,7 +209,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 			r.record.GiveUp(err)
 			return false
 		}
-		r.engine.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
 		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
 	d := r.driver.delivery
@@ -413,17 +230,25 @@ func (j callJob) perform() (next []callJob) {
 	if r.unstarted.Add(-1) == 0 && r.arrived.Load() {
 		r.notify() // this call may take long, and others have left their answers to it
 	}
-	if next = r.perform(j.call, j.lost); len(next) > 0 {
+	if next = r.performJob(j); len(next) > 0 {
 		r.arrived.Store(true)
 		return next
 	}
 	return r.settled()
 }
 
+// performJob has the call pass its stages, with a slot of the run taken, and returns the calls
+// that have got slots.
+func (r *run) performJob(j callJob) []callJob {
+	defer r.env.performing.Leave()
+	defer r.containCall(j.call)
+	return r.jobs(r.perform(j.call, j.lost))
+}
+
 // launch performs calls that have a slot. If the store could not be told of them, the
 // error says why.
 func (r *run) launch(started []*calls.Entry, lost error) {
-	r.engine.callWorkers.perform(r.jobs(started, lost))
+	r.env.callWorkers.perform(r.jobs(started, lost))
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
@@ -432,7 +257,7 @@ func (r *run) launch(started []*calls.Entry, lost error) {
 func (r *run) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
 		r.record.GiveUp(lost)
-		r.engine.performing.LeaveN(len(started))
+		r.env.performing.LeaveN(len(started))
 		return nil
 	}
 	if len(started) == 0 {
@@ -445,6 +270,3 @@ func (r *run) jobs(started []*calls.Entry, lost error) []callJob {
 	}
 	return out
 }
-
-// view is what the run reaches now.
-func (r *run) view() *view.View { return r.access.View.Load() }

@@ -92,8 +92,8 @@ func (c *call) resolveSavedProgram(ctx context.Context) *fault.Rejection {
 }
 
 // findProgram returns a program that the run may start.
-func (r *run) findProgram(ctx context.Context, name string) (*programs.Program, *fault.Rejection) {
-	st := r.engine.Programs.Store
+func (r *callRun) findProgram(ctx context.Context, name string) (*programs.Program, *fault.Rejection) {
+	st := r.env.Programs.Store
 	if st == nil {
 		return nil, fault.Reject(string(programs.NotFound), "No programs are saved here.")
 	}
@@ -179,13 +179,13 @@ func (c *call) findJudged(ctx context.Context) *fault.Rejection {
 	if c.saved == nil || c.saved.Key() == c.Program {
 		return nil
 	}
-	if _, rejection := c.judgeSaved(ctx, c.run.engine.Hooks()); rejection != nil {
+	if _, rejection := c.judgeSaved(ctx, c.run.env.Hooks()); rejection != nil {
 		return rejection
 	}
 	if c.saved.Key() == c.Program {
 		return nil
 	}
-	c.run.engine.cancelApproval(c.run.background(), c.Approval)
+	c.run.env.cancelApproval(c.run.background(), c.Approval)
 	return c.notMade(fault.Reject(codeProgramChanged, "The saved program %s was not run: it is another one than the one that a person was asked about. Run it again.", c.saved.Name))
 }
 
@@ -289,7 +289,7 @@ func programChanged(p *programs.Program, changes []ProgramChange) *fault.Rejecti
 func (c *call) resolveSave() *fault.Rejection {
 	r := c.run
 	tool := SaveTool
-	if r.engine.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
+	if r.env.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
 		return fault.Reject(codeNotAllowed, "programs.save: no programs are saved here.")
 	}
 	var in map[string]json.RawMessage
@@ -307,8 +307,8 @@ func (c *call) resolveSave() *fault.Rejection {
 }
 
 // saveProgram saves what a program asks for.
-func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
-	e := r.engine
+func (r *callRun) saveProgram(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
+	e := r.env
 	var rq programs.Request
 	if err := json.Unmarshal(inv.Input, &rq); err != nil {
 		return nil, fault.Reject(fault.CodeNestedTool, "programs.save: %v", err)
@@ -329,11 +329,11 @@ func (r *run) saveProgram(ctx context.Context, inv catalog.Invocation) (json.Raw
 // mayModelSave keeps a model from putting its program in the place of a person's, from
 // giving it to callers that it does not know, and from filling the store, which all
 // sessions share.
-func (r *run) mayModelSave(ctx context.Context, name string) *fault.Rejection {
+func (r *callRun) mayModelSave(ctx context.Context, name string) *fault.Rejection {
 	if r.session.Identity() == "" {
 		return fault.Reject(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that all other callers without a name would run the program. Run it again in a session that has a name, and save it there.")
 	}
-	list, err := programs.Visible(ctx, r.engine.Programs.Store, r.session)
+	list, err := programs.Visible(ctx, r.env.Programs.Store, r.session)
 	if err != nil {
 		return failureFromPrograms(err)
 	}
@@ -355,20 +355,20 @@ func (r *run) mayModelSave(ctx context.Context, name string) *fault.Rejection {
 }
 
 // SaveProgram is programs.Save of a run of this engine's store.
-func (e *Engine) SaveProgram(ctx context.Context, s *codemode.Session, rq programs.Request, by string) (*programs.Program, error) {
+func (e *callEnv) SaveProgram(ctx context.Context, s *codemode.Session, rq programs.Request, by string) (*programs.Program, error) {
 	e.keptPrograms.flush()
 	return programs.Save(ctx, e.Programs.Store, s, rq, by, time.Now())
 }
 
 // visiblePrograms are the saved programs that the run may start.
-func (r *run) visiblePrograms() []*programs.Program {
-	st := r.engine.Programs.Store
+func (r *callRun) visiblePrograms() []*programs.Program {
+	st := r.env.Programs.Store
 	if st == nil {
 		return nil
 	}
 	all, err := programs.Visible(r.ctx, st, r.session)
 	if err != nil {
-		r.engine.Logger.Error("saved programs cannot be read", "run", r.id, "error", err)
+		r.env.Logger.Error("saved programs cannot be read", "run", r.id, "error", err)
 		return nil
 	}
 	out := all[:0]

@@ -17,7 +17,7 @@ import (
 // withSignature adds to the refusal of an input how the verb is called, if its
 // arguments are not the input: what the tool expects is an object, and a model that
 // is told so and no more gives the verb that object.
-func (r *run) withSignature(c *call, tool *catalog.Tool, via string, refusal *fault.Rejection) *fault.Rejection {
+func (r *callRun) withSignature(c *call, tool *catalog.Tool, via string, refusal *fault.Rejection) *fault.Rejection {
 	if wire.Method(c.Method) != wire.MethodNamespace {
 		return refusal
 	}

@@ -9,9 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // suspend parks the run with its guest. The calls of its last turn start once the store
@@ -26,7 +24,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 		return d.failed(f)
 	}
 	if !r.record.IsVolatile() {
-		r.engine.keepBuild(r.background(), r.pool)
+		r.env.home.keepBuild(r.background(), r.pool)
 	}
 	image, err := d.snapshot()
 	if err != nil {
@@ -44,9 +42,9 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	}
 	switch {
 	case f == nil:
-		r.engine.keptPrograms.keep(r, false)
+		r.env.keptPrograms.keep(r.baseRun, false)
 		r.launch(started, nil)
-		r.engine.advancer.hint(r.id)
+		r.env.hint(r.id)
 		res.PendingApprovals = r.pendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
@@ -60,7 +58,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 func (r *run) mayBePromised() (f *codemode.Error) {
 	r.record.Exclusive(func() {
 		if !r.record.IsStored() {
-			f = r.engine.storeAway(r.background())
+			f = r.env.storeAway(r.background())
 		}
 	})
 	return f
@@ -73,9 +71,9 @@ func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := r.engine.letGoOfMoved(r.background(), since)
+	moved, err := r.env.home.letGoOfMoved(r.background(), since)
 	if err != nil {
-		r.engine.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
+		r.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
 	}
 	return moved
 }
@@ -99,7 +97,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	if err := r.record.EnsureClaim(r.background()); err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
-	isClosing := r.engine.IsClosing()
+	isClosing := r.env.home.IsClosing()
 	if f := r.calls.MayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
@@ -108,7 +106,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
 		return nil, nil, r.aborted()
 	}
-	limit, expires := int(r.engine.settings.MaxSuspended), d.expiresAfter(time.Now())
+	limit, expires := int(r.env.settings.MaxSuspended), d.expiresAfter(time.Now())
 	if isClosing {
 		limit = 0
 	}
@@ -119,14 +117,14 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 		}
 	})
 	if err != nil {
-		r.engine.performing.LeaveN(len(started))
+		r.env.performing.LeaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
 	r.replay.Drop()                         // it, too, is in the store
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
-		r.engine.performing.LeaveN(len(started))
+		r.env.performing.LeaveN(len(started))
 		return nil, nil, r.aborted()
 	}
 	return res, started, nil
@@ -153,21 +151,11 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 	return true
 }
 
-// prolong keeps the run, if it is parked, for as long as people are asked about its calls.
-func (r *run) prolong() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if keep := r.calls.KeepUntil(); r.now() == stateParked && keep.After(r.expires) {
-		r.expires = keep
-		r.expiry.Reset(time.Until(keep))
-	}
-}
-
 // notStored is the failure of a run that the store did not take.
 func (r *run) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
-		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.engine.settings.MaxSuspended)
+		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.settings.MaxSuspended)
 	}
 	return f
 }
@@ -182,10 +170,10 @@ func (r *run) describe(rec *runstore.Record) {
 	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers
 	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
 	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
-	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.engine.Origin, r.effects.Unwritten()
+	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.env.Origin, r.effects.Unwritten()
 	r.replay.Put(rec)
 	rec.Scopes = r.scopes.encoded(func(id string, err error) {
-		r.engine.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+		r.env.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
 	})
 }
 
@@ -203,7 +191,7 @@ func (r *run) expireAt(now time.Time) {
 	var stored *runstore.Record
 	err := r.record.EnsureClaim(r.background())
 	if err == nil {
-		stored, err = r.engine.Store.Get(r.background(), r.id)
+		stored, err = r.env.Store.Get(r.background(), r.id)
 	}
 	if err == nil && r.record.IsCurrent(stored) && now.After(stored.Expires) {
 		err = runstore.ErrExpired
@@ -225,7 +213,7 @@ func (r *run) expireAgain() {
 	r.mu.Lock()
 	parked := r.ctx.Err() == nil && r.move(stateParked)
 	if parked {
-		r.expiry.Reset(r.engine.Times.ClaimedAgain)
+		r.expiry.Reset(r.env.Times.ClaimedAgain)
 		if r.calls.Idle() {
 			r.record.DropClaim()
 		}
@@ -248,43 +236,4 @@ func (r *run) isPastExpiry() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !time.Now().Before(r.expires)
-}
-
-// identify notes which tool a call means before the store hears of the call: whether it
-// is harmless to make it again depends on the tool. A call that
-// means no tool is refused once its turn comes. The caller holds calls.mu.
-func (r *run) identify(c *calls.Entry) {
-	if c.Tool != "" || !c.IsTool() {
-		return
-	}
-	switch wire.Method(c.Method) {
-	case wire.MethodProgram:
-		c.Tool = programs.Prefix + c.Target
-		return
-	case wire.MethodSave:
-		c.Tool = SaveTool.ID()
-		return
-	}
-	if wire.Method(c.Method) == wire.MethodMCP {
-		if tool, ok := r.mcpTool(c); ok {
-			c.Tool = tool.ID()
-		}
-		return
-	}
-	if wire.Method(c.Method) == wire.MethodCall {
-		if tool, err := r.view().Catalog.Resolve(c.Target); err == nil {
-			c.Tool = tool.ID()
-		}
-		return
-	}
-	reg, known := r.view().Namespace(c.Target)
-	scope := r.scopes.get(c.Target)
-	if !known || scope == nil {
-		return
-	}
-	if target, err := scope.Resolve(c.Path); err == nil {
-		if tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
-			c.Tool = tool.ID()
-		}
-	}
 }

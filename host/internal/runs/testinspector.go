@@ -93,7 +93,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 	if err != nil {
 		panic(err)
 	}
-	r := i.e.makeRun(id, s, codemode.LanguageJavaScript, to)
+	r := i.e.makeRun(id, s, codemode.LanguageJavaScript, to, i.e.Pool)
 	if f := i.e.add(r); f != nil {
 		panic(f)
 	}

@@ -75,13 +75,6 @@ func (d *driver) mayGoOnLarge() bool {
 		return false
 	}
 	d.large = true
-	d.deadline = d.run.engine.clock.Now().Add(d.run.settings.WaitTime(0))
+	d.deadline = d.run.env.clock.Now().Add(d.run.settings.WaitTime(0))
 	return true
-}
-
-// endedByCaller reports whether the run was ended by someone who knows of it, so that no one
-// is to hear of it any more.
-func (r *run) endedByCaller() bool {
-	cause := context.Cause(r.ctx)
-	return errors.Is(cause, codemode.ErrAborted) || errors.Is(cause, codemode.ErrSessionEnded)
 }

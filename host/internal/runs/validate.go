@@ -27,7 +27,7 @@ func revalidate(_ context.Context, c *call) *fault.Rejection {
 
 // checkInput checks an input of a tool. A tool whose schemas changed since the run
 // first used it is compatible as long as it takes the input.
-func (r *run) checkInput(tool *catalog.Tool, input []byte) *fault.Rejection {
+func (r *callRun) checkInput(tool *catalog.Tool, input []byte) *fault.Rejection {
 	if isProgramTool(tool.ID()) {
 		return checkProgramInput(tool, input)
 	}

@@ -156,7 +156,7 @@ func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return nil, false, r.stayParked(fault.FromStore(err))
 	}
-	rec, err = r.engine.Store.Get(ctx, r.id)
+	rec, err = r.env.Store.Get(ctx, r.id)
 	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
 		err = runstore.ErrExpired
 	}
@@ -188,7 +188,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	}
 	if rec == nil {
 		var err error
-		rec, err = r.engine.Store.Get(ctx, r.id)
+		rec, err = r.env.Store.Get(ctx, r.id)
 		if err == nil && !r.record.IsCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
 			r.record.GiveUp(runstore.ErrFenced)
 			return d.failed(fault.FromStore(runstore.ErrFenced))
@@ -198,7 +198,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 		}
 	}
 	d.keptUntil = rec.Expires
-	if f := r.engine.usedUp(r.session); f != nil {
+	if f := r.env.usedUp(r.session); f != nil {
 		return d.postponed(fault.Add(f, " The run is kept as it was."))
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
@@ -224,7 +224,7 @@ func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
 	ctx = leavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	d := &Delivery{engine: e}
+	d := &Delivery{env: e.baseEnv}
 	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
@@ -249,7 +249,7 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		claim.Release()
 		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := &Delivery{engine: e}
+	own := &Delivery{env: e.baseEnv}
 	if d == nil {
 		d = own
 	}
@@ -295,18 +295,4 @@ func (e *Engine) explainMissing(f *codemode.Error, s codemode.Session, id string
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
 	return fault.Add(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
-}
-
-// refreshView resolves the view of a run that resumes.
-func (r *run) refreshView() {
-	before := r.view()
-	if err := r.engine.Views.ResolveView(r.access); err != nil {
-		r.engine.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
-		return
-	}
-	now := r.view()
-	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
-		return
-	}
-	r.changed.Store(true)
 }

@@ -12,7 +12,7 @@ import (
 // awaitSlot waits for one of the host's worker slots, which sessions get in turns, until a
 // time of the engine's clock or until leaves is closed. Why is what a session was refused a
 // slot for.
-func (e *Engine) awaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
+func (e *driveEnv) awaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
 	ticket := e.meters.workers.Queue(quota.OwnerOf(s))
 	select {
 	case <-ticket.Ready():

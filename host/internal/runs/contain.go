@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
+)
+
+// contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
+func (r *run) contain(res **codemode.Result) {
+	if p := recover(); p != nil {
+		r.env.ReportPanic(duringRun, p, "run", r.id)
+		*res = r.endAfterPanic()
+	}
+}
+
+// endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
+// stored record of it is left to its time limit.
+func (r *run) endAfterPanic() (res *codemode.Result) {
+	f := panicked()
+	defer func() {
+		if p := recover(); p != nil {
+			r.env.ReportPanic(duringRun, p, "run", r.id)
+			r.letGo(f)
+			res = r.driver.failure(f)
+		}
+	}()
+	return r.driver.failed(f)
+}
+
+// containReopen is deferred by a function that makes a suspended run active: a panic of
+// the store ends the run, which no Wait could take up otherwise.
+func (r *run) containReopen(f **codemode.Error) {
+	if p := recover(); p != nil {
+		r.env.ReportPanic(duringRun, p, "run", r.id)
+		if r.driver != nil {
+			r.driver.delivery = nil // of an earlier Wait: its caller is gone
+		}
+		r.endAfterPanic()
+		*f = panicked()
+	}
+}
+
+// containExpiry is deferred by the timer of a parked run: after a panic of the store
+// this process lets go of the run.
+func (r *run) containExpiry() {
+	if p := recover(); p != nil {
+		r.env.ReportPanic(duringBackground, p, "run", r.id)
+		r.letGo(panicked())
+	}
+}
+
+// contain is deferred by the function that leases a worker. A worker whose report may have
+// caused the panic serves no other run.
+func (d *driver) contain(res **codemode.Result) {
+	if p := recover(); p != nil {
+		*res = d.panicked(p)
+	}
+	d.release()
+}
+
+// panicked ends a run while whose guest was driven something has panicked.
+func (d *driver) panicked(p any) *codemode.Result {
+	d.run.env.ReportPanic(duringRun, p, "run", d.run.id)
+	if d.worker != nil {
+		d.worker.Kill()
+	}
+	return d.run.endAfterPanic()
+}
+
+// containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
+func (r *run) containCall(c *calls.Entry) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.env.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
+	defer func() {
+		if p := recover(); p != nil {
+			r.env.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
+			r.letGo(panicked())
+		}
+	}()
+	if f := r.abort(r.background(), panicked()); f != nil {
+		r.cancel(panicked())
+	}
+}
