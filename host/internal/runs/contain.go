@@ -6,7 +6,7 @@ import (
 )
 
 // contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
-func (r *run) contain(res **codemode.Result) {
+func (r *driveRun) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(duringRun, p, "run", r.id)
 		*res = r.endAfterPanic()
@@ -15,7 +15,7 @@ func (r *run) contain(res **codemode.Result) {
 
 // endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
 // stored record of it is left to its time limit.
-func (r *run) endAfterPanic() (res *codemode.Result) {
+func (r *driveRun) endAfterPanic() (res *codemode.Result) {
 	f := panicked()
 	defer func() {
 		if p := recover(); p != nil {
@@ -29,7 +29,7 @@ func (r *run) endAfterPanic() (res *codemode.Result) {
 
 // containReopen is deferred by a function that makes a suspended run active: a panic of
 // the store ends the run, which no Wait could take up otherwise.
-func (r *run) containReopen(f **codemode.Error) {
+func (r *driveRun) containReopen(f **codemode.Error) {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(duringRun, p, "run", r.id)
 		if r.driver != nil {
@@ -42,7 +42,7 @@ func (r *run) containReopen(f **codemode.Error) {
 
 // containExpiry is deferred by the timer of a parked run: after a panic of the store
 // this process lets go of the run.
-func (r *run) containExpiry() {
+func (r *driveRun) containExpiry() {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(duringBackground, p, "run", r.id)
 		r.letGo(panicked())
@@ -68,7 +68,7 @@ func (d *driver) panicked(p any) *codemode.Result {
 }
 
 // containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *run) containCall(c *calls.Entry) {
+func (r *driveRun) containCall(c *calls.Entry) {
 	p := recover()
 	if p == nil {
 		return

@@ -20,10 +20,10 @@ func (c *stillClock) Now() time.Time                  { return c.now }
 func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 
 // timedRun is a run of which there is only its time.
-func timedRun(c Clock) *run {
+func timedRun(c Clock) *driveRun {
 	env := &baseEnv{clock: c, Config: Config{Times: timing.Defaults}}
 	base := &baseRun{env: env, settings: codemode.Settings{}.WithDefaults()}
-	return &run{callRun: &callRun{baseRun: base, env: &callEnv{baseEnv: env}}, env: &driveEnv{callEnv: &callEnv{baseEnv: env}}}
+	return &driveRun{callRun: &callRun{baseRun: base, env: &callEnv{baseEnv: env}}, env: &driveEnv{callEnv: &callEnv{baseEnv: env}}}
 }
 
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of

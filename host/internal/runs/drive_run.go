@@ -16,7 +16,7 @@ import (
 )
 
 // info describes the run, unless it has ended.
-func (r *run) info() (info codemode.RunInfo, ok bool) {
+func (r *driveRun) info() (info codemode.RunInfo, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info = codemode.RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: codemode.RunRunning, Created: r.created, Origin: r.env.Origin}
@@ -33,7 +33,7 @@ func (r *run) info() (info codemode.RunInfo, ok bool) {
 }
 
 // goes reports whether a run is over, and waits until this process does nothing more for it.
-func (r *run) goes(ctx context.Context) bool {
+func (r *driveRun) goes(ctx context.Context) bool {
 	if !r.isOver() {
 		return false
 	}
@@ -45,10 +45,10 @@ func (r *run) goes(ctx context.Context) bool {
 }
 
 // hasLeft is goes, and reports whether the store may have the run still.
-func (r *run) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.now() == stateLeft }
+func (r *driveRun) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.now() == stateLeft }
 
 // leaveIdle lets go of an idle run, unless it has gone on here since.
-func (r *run) leaveIdle(as journal.Version) (left bool) {
+func (r *driveRun) leaveIdle(as journal.Version) (left bool) {
 	r.record.Exclusive(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *run) leaveIdle(as journal.Version) (left bool) {
 
 // abort ends a run of this process. An active one is ended by its driver. It fails if this
 // process has let go of the run instead: another host may go on with it.
-func (r *run) abort(ctx context.Context, cause error) *codemode.Error {
+func (r *driveRun) abort(ctx context.Context, cause error) *codemode.Error {
 	for {
 		f := r.activate()
 		switch {
@@ -83,7 +83,7 @@ func (r *run) abort(ctx context.Context, cause error) *codemode.Error {
 }
 
 // endActivated ends a run that activate has taken out of its park.
-func (r *run) endActivated(cause error) (f *codemode.Error) {
+func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
 	defer r.containReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
 	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
@@ -96,7 +96,7 @@ func (r *run) endActivated(cause error) (f *codemode.Error) {
 // redrive brings the calls of a revived run to where the host that stopped left
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
-func (r *run) redrive() {
+func (r *driveRun) redrive() {
 	held := r.calls.UnholdAll()
 	started, lost := r.calls.Redrive(r.mayRepeat)
 	runObserver{r.callRun}.observeInterrupted(lost)
@@ -109,7 +109,7 @@ func (r *run) redrive() {
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
 // its host stopped.
-func (r *run) mayRepeat(c *calls.Entry) bool {
+func (r *driveRun) mayRepeat(c *calls.Entry) bool {
 	switch c.Method {
 	case calls.MethodExec, string(wire.MethodProgram): // the program has not started
 		return true
@@ -118,14 +118,14 @@ func (r *run) mayRepeat(c *calls.Entry) bool {
 	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
 }
 
-func (r *run) setLanguage(language string) {
+func (r *driveRun) setLanguage(language string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.language = language
 }
 
 // refreshView resolves the view of a run that resumes.
-func (r *run) refreshView() {
+func (r *driveRun) refreshView() {
 	before := r.view()
 	if err := r.env.Views.ResolveView(r.access); err != nil {
 		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
@@ -139,7 +139,7 @@ func (r *run) refreshView() {
 }
 
 // canAdvance reports whether a run is parked here and there is something to deliver to its guest.
-func (r *run) canAdvance() bool {
+func (r *driveRun) canAdvance() bool {
 	if r.now() != stateParked {
 		return false
 	}
@@ -150,7 +150,7 @@ func (r *run) canAdvance() bool {
 
 // driveUnattended drives a run that this process has made active on behalf of no caller, and returns
 // the driver. Where the run ends, the store keeps its result.
-func (r *run) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
+func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
 	var res *codemode.Result
 	a := r.env.Observer.Enter(ctx, toolAdvance, r.session)
 	defer func() { a.End(res) }()

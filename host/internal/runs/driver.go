@@ -27,7 +27,7 @@ import (
 // Each Exec and each Wait has a driver of its own. A run has the newest one, which belongs
 // to the goroutine that has made the run active.
 type driver struct {
-	run *run
+	run *driveRun
 
 	// These fields are of the present Exec or Wait.
 	ctx           context.Context // ends with the caller's context or the run
@@ -61,7 +61,7 @@ type driver struct {
 
 // begin returns the driver of one Exec or Wait. It has the guest of the driver before.
 // That one may still give its worker back, so the two share nothing.
-func (r *run) begin(start time.Time) *driver {
+func (r *driveRun) begin(start time.Time) *driver {
 	last := r.driver
 	d := &driver{
 		run: r, started: start,
@@ -518,14 +518,14 @@ func (d *driver) goOn() (res *codemode.Result) {
 	return d.drive(d.turn())
 }
 
-func (r *run) limits() wire.Limits {
+func (r *driveRun) limits() wire.Limits {
 	// Items are counted against MaxOutput here, to the byte; the guest must not
 	// drop any before.
 	return wire.Limits{MemoryBytes: uint64(r.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
 }
 
 // cell is what the worker needs to start the program.
-func (r *run) cell(code, language string) wire.Cell {
+func (r *driveRun) cell(code, language string) wire.Cell {
 	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
 	for _, n := range r.view().Namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
@@ -545,7 +545,7 @@ func (d *driver) isCallersTurn(s calls.Status) bool {
 
 // file serves a virtual file of the run and notes that the guest has read it. The driver
 // calls it during a turn.
-func (r *run) file(ctx context.Context, path string) (data []byte, found bool) {
+func (r *driveRun) file(ctx context.Context, path string) (data []byte, found bool) {
 	data, found = runFiles{r.callRun}.serve(ctx, path)
 	r.replay.File(path, data, found)
 	return data, found

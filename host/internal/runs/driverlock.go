@@ -63,7 +63,7 @@ func (d *driver) reacquireLock() {
 
 // settled is called by the goroutine of a call that has settled. It returns the calls that
 // this goroutine has to perform next.
-func (r *run) settled() (next []callJob) {
+func (r *driveRun) settled() (next []callJob) {
 	r.arrived.Store(true)
 	for len(next) == 0 && r.arrived.Load() && r.unstarted.Load() == 0 {
 		d := r.waiting.Load()

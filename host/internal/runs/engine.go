@@ -38,7 +38,7 @@ type Engine struct {
 	mu        sync.Mutex
 	closing   bool            // nothing new is let in
 	closed    bool            // close has started
-	runs      map[string]*run // active and suspended, by run id
+	runs      map[string]*driveRun // active and suspended, by run id
 	recent    recentRuns
 	driving   calls.InFlight // Execs and Waits
 	answering sync.Mutex     // orders answers that have to load their run
@@ -101,7 +101,7 @@ func (e gauges) held() (bytes, limit int64) {
 }
 
 // runByID returns the run of this process with that id, or nil.
-func (e *Engine) runByID(id string) *run {
+func (e *Engine) runByID(id string) *driveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.runs[id]
@@ -132,9 +132,9 @@ func beingMoved() *codemode.Error {
 }
 
 // runsOf returns the runs of the session that this process has.
-func (e *Engine) runsOf(s codemode.Session) (out []*run) { return e.runsOwnedBy(s.Covers) }
+func (e *Engine) runsOf(s codemode.Session) (out []*driveRun) { return e.runsOwnedBy(s.Covers) }
 
-func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*run) {
+func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*driveRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs {
@@ -163,7 +163,7 @@ func (e *Engine) IsClosing() bool {
 }
 
 // add makes r known to Wait and Close.
-func (e *Engine) add(r *run) *codemode.Error {
+func (e *Engine) add(r *driveRun) *codemode.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -173,7 +173,7 @@ func (e *Engine) add(r *run) *codemode.Error {
 	return nil
 }
 
-func (e *Engine) remove(r *run) {
+func (e *Engine) remove(r *driveRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.runs[r.id] == r {

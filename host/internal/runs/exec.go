@@ -57,7 +57,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 }
 
 // start runs the program to its first result.
-func (r *run) start(ctx context.Context, in Input, asked program) (res *codemode.Result) {
+func (r *driveRun) start(ctx context.Context, in Input, asked program) (res *codemode.Result) {
 	defer r.contain(&res)
 	ctx, stop := r.joined(ctx)
 	defer stop()

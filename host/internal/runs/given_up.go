@@ -8,7 +8,7 @@ import (
 
 // leaveGivenUp lets go of a run that its record has given up. An active one is let go of
 // by its driver.
-func (r *run) leaveGivenUp() {
+func (r *driveRun) leaveGivenUp() {
 	cause := r.record.GaveUp()
 	r.env.guard(func() {
 		for !r.isOver() {
@@ -24,7 +24,7 @@ func (r *run) leaveGivenUp() {
 }
 
 // notEnded is why the run has not ended though this process is done with it; nil: it has.
-func (r *run) notEnded() *codemode.Error {
+func (r *driveRun) notEnded() *codemode.Error {
 	if r.now() == stateLeft { // another host may go on with it
 		return fault.FromStore(runstore.ErrClaimed)
 	}
@@ -35,7 +35,7 @@ func (r *run) notEnded() *codemode.Error {
 }
 
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
-func (r *run) givenUpResult() *codemode.Result {
+func (r *driveRun) givenUpResult() *codemode.Result {
 	f := fault.FromStore(r.record.GaveUp())
 	if f.Reason == codemode.ReasonStoreFailed {
 		f = fault.Add(f, fault.KeptAsItWas)

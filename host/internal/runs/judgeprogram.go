@@ -15,7 +15,7 @@ import (
 
 // judge shows the program to the hooks and returns it as it is to be run. If they
 // ask for a person, driver.held is the program and the run waits for call 0.
-func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
+func (r *driveRun) judge(ctx context.Context, p program) (program, *codemode.Error) {
 	chain := r.env.Hooks()
 	if chain.Len() == 0 {
 		return p, nil
@@ -43,7 +43,7 @@ func (r *run) judge(ctx context.Context, p program) (program, *codemode.Error) {
 }
 
 // hold makes the run wait for a person before the program starts.
-func (r *run) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
+func (r *driveRun) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
 	c := &call{run: r.callRun, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.calls.Hold(c.Entry)
 	err := c.ask(ctx, asks)
@@ -84,7 +84,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 }
 
 // reviveHeld reads the program of a run that was stored before it started.
-func (r *run) reviveHeld(c *calls.Entry) error {
+func (r *driveRun) reviveHeld(c *calls.Entry) error {
 	var p program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
@@ -94,7 +94,7 @@ func (r *run) reviveHeld(c *calls.Entry) error {
 }
 
 // programBlocked is the failure of a program that a hook has blocked.
-func (r *run) programBlocked(ctx context.Context, b *policy.Block) *codemode.Error {
+func (r *driveRun) programBlocked(ctx context.Context, b *policy.Block) *codemode.Error {
 	switch {
 	case b.Err != nil && ctx.Err() != nil:
 		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")

@@ -66,7 +66,7 @@ func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approval
 }
 
 // newTestRun is an active run of the engine without a guest. Its record says nothing of what it is.
-func newTestRun(t *testing.T, e *Engine) *run {
+func newTestRun(t *testing.T, e *Engine) *driveRun {
 	t.Helper()
 	id, err := newRunID()
 	if err != nil {
@@ -84,7 +84,7 @@ func newTestRun(t *testing.T, e *Engine) *run {
 }
 
 // callOf is a call of a tool of the engine, with a slot of the run.
-func (r *run) callOf(t *testing.T, tool string) *call {
+func (r *driveRun) callOf(t *testing.T, tool string) *call {
 	t.Helper()
 	found, err := r.view().Catalog.Resolve(tool)
 	if err != nil {

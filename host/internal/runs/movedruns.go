@@ -18,7 +18,7 @@ import (
 
 // idleRun is a parked run that this process has no claim of, as it was at a moment.
 type idleRun struct {
-	*run
+	*driveRun
 	journal.Version
 }
 

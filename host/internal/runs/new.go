@@ -13,7 +13,7 @@ import (
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base := &baseEnv{settings: settings, clock: realClock{}}
 	base.life, base.End = context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*run)}
+	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*driveRun)}
 	e.home = e
 	e.hint = func(id string) { e.advancer.hint(id) }
 	return e

@@ -200,7 +200,7 @@ func byteSize(n int64) string {
 }
 
 // withRun marks a refusal with what is known of a run of this process.
-func withRun(f *codemode.Error, r *run) *codemode.Error {
+func withRun(f *codemode.Error, r *driveRun) *codemode.Error {
 	c, dispatched := r.calls.CountedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
@@ -208,7 +208,7 @@ func withRun(f *codemode.Error, r *run) *codemode.Error {
 }
 
 // usage returns what the current exec or wait of the run has used.
-func (r *run) usage() observe.Usage {
+func (r *driveRun) usage() observe.Usage {
 	c, _ := r.calls.CountedAt(r.driver.started, time.Now())
 	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
 }

@@ -17,7 +17,7 @@ import (
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *run, rec *runstore.Record, f *codemode.Error) {
+func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *driveRun, rec *runstore.Record, f *codemode.Error) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
@@ -148,7 +148,7 @@ func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.C
 }
 
 // revive makes an active run of a record.
-func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*run, *codemode.Error) {
+func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*driveRun, *codemode.Error) {
 	pool, f := e.poolOf(ctx, rec)
 	if f != nil {
 		return nil, f

@@ -16,9 +16,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// run is one cell from Exec to its end, across any number of Waits, with what drives its
+// driveRun is one cell from Exec to its end, across any number of Waits, with what drives its
 // guest. The driver belongs to the goroutine that has made the run active.
-type run struct {
+type driveRun struct {
 	*callRun
 	env  *driveEnv
 	pool *guestrt.Pool // of the build of the guest that its images belong to
@@ -48,7 +48,7 @@ type home interface {
 	// IsClosing reports whether the host lets nothing new in.
 	IsClosing() bool
 	// remove forgets a run of this process.
-	remove(*run)
+	remove(*driveRun)
 	// remember notes what a wait for a run is told that has ended.
 	remember(id string, s codemode.Session, why *codemode.Error)
 	// leftDue tells other hosts of a run that can go on and that this one is about to release.
@@ -68,8 +68,8 @@ func newDriveEnv(base *baseEnv) *driveEnv {
 }
 
 // makeRun makes an active run of a guest in a pool.
-func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *run {
-	r := &run{callRun: newCallRun(e.callEnv, newBaseRun(e.baseEnv, id, s, language, to)), env: e, pool: pool, idleSince: e.clock.Now()}
+func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *driveRun {
+	r := &driveRun{callRun: newCallRun(e.callEnv, newBaseRun(e.baseEnv, id, s, language, to)), env: e, pool: pool, idleSince: e.clock.Now()}
 	r.driver = &driver{run: r}
 	if !e.volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
@@ -78,7 +78,7 @@ func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *v
 	return r
 }
 
-func (e *driveEnv) recordOwner(r *run) journal.Owner {
+func (e *driveEnv) recordOwner(r *driveRun) journal.Owner {
 	return journal.Owner{
 		Describe: r.describe, Identify: r.identify, Dropped: r.effects.Close, LeftDue: func() { e.home.leftDue(r.id) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.countFenced, Later: e.untilDone,
@@ -86,11 +86,11 @@ func (e *driveEnv) recordOwner(r *run) journal.Owner {
 }
 
 // finish ends the run. No call of it goes on and nothing of it stays stored.
-func (r *run) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
+func (r *driveRun) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
 
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
-func (r *run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
+func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
 	if cause := r.record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return r.givenUpResult()
@@ -120,7 +120,7 @@ func (r *run) finishWith(cause error, result func() *codemode.Result) (res *code
 }
 
 // letGo ends what the run does in this process and leaves the store as it is.
-func (r *run) letGo(cause error) {
+func (r *driveRun) letGo(cause error) {
 	defer r.finishMove()
 	r.stop(stateLeaving, cause)
 	r.env.home.remove(r)
@@ -130,7 +130,7 @@ func (r *run) letGo(cause error) {
 // stop ends what the run does in this process; the caller removes it. It closes the
 // table of calls before it cancels the calls, so that no call records its cancellation
 // as an answer. It returns the calls that wait for approval.
-func (r *run) stop(to runState, cause error) (onApproval []runstore.Call) {
+func (r *driveRun) stop(to runState, cause error) (onApproval []runstore.Call) {
 	r.moveTo(to)
 	onApproval = r.calls.Close()
 	r.replay.Drop()
@@ -144,7 +144,7 @@ func asPolicySession(s codemode.Session) codemode.Session {
 }
 
 // activate makes the caller the run's driver, once the run is parked.
-func (r *run) activate() (f *codemode.Error) {
+func (r *driveRun) activate() (f *codemode.Error) {
 	r.record.Exclusive(func() { // a park in progress ends first
 		switch {
 		case r.moveTo(stateActive):
@@ -159,7 +159,7 @@ func (r *run) activate() (f *codemode.Error) {
 
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
 // aborted meanwhile ends instead.
-func (r *run) stayParked(f *codemode.Error) *codemode.Error {
+func (r *driveRun) stayParked(f *codemode.Error) *codemode.Error {
 	if r.markParked(r.driver.expiresAfter(time.Now()), r.imageBytes) {
 		return f
 	}
@@ -169,7 +169,7 @@ func (r *run) stayParked(f *codemode.Error) *codemode.Error {
 // endUnparked ends a run that was to be parked and has been cancelled, and says what has
 // become of it. A host that closes leaves the record to the next one, and one that does not
 // get the claim to the one that has it.
-func (r *run) endUnparked() *codemode.Error {
+func (r *driveRun) endUnparked() *codemode.Error {
 	cause := context.Cause(r.ctx)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
@@ -189,7 +189,7 @@ func (r *run) endUnparked() *codemode.Error {
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
-func (r *run) keepResult(res *codemode.Result) (kept bool) {
+func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
 	if r.driver.delivery == nil || !r.record.IsStored() || res == nil || r.driver.unattended && r.endedByCaller() {
 		return false
 	}
@@ -219,7 +219,7 @@ func (r *run) keepResult(res *codemode.Result) (kept bool) {
 
 // callJob is a call that has a slot of its run.
 type callJob struct {
-	run  *run
+	run  *driveRun
 	call *calls.Entry
 	lost error // why the store does not know of the call, which is then not made
 }
@@ -239,7 +239,7 @@ func (j callJob) perform() (next []callJob) {
 
 // performJob has the call pass its stages, with a slot of the run taken, and returns the calls
 // that have got slots.
-func (r *run) performJob(j callJob) []callJob {
+func (r *driveRun) performJob(j callJob) []callJob {
 	defer r.env.performing.Leave()
 	defer r.containCall(j.call)
 	return r.jobs(r.perform(j.call, j.lost))
@@ -247,14 +247,14 @@ func (r *run) performJob(j callJob) []callJob {
 
 // launch performs calls that have a slot. If the store could not be told of them, the
 // error says why.
-func (r *run) launch(started []*calls.Entry, lost error) {
+func (r *driveRun) launch(started []*calls.Entry, lost error) {
 	r.env.callWorkers.perform(r.jobs(started, lost))
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
 // them, they are neither made nor rejected: the run is given up, also where no call has
 // a slot yet.
-func (r *run) jobs(started []*calls.Entry, lost error) []callJob {
+func (r *driveRun) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
 		r.record.GiveUp(lost)
 		r.env.performing.LeaveN(len(started))

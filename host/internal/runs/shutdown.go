@@ -30,7 +30,7 @@ func (e *Engine) LetFinish(ctx context.Context) {
 func (e *Engine) Close() {
 	e.mu.Lock()
 	e.closing, e.closed = true, true
-	runs := make([]*run, 0, len(e.runs))
+	runs := make([]*driveRun, 0, len(e.runs))
 	for _, r := range e.runs {
 		runs = append(runs, r)
 	}
@@ -67,12 +67,12 @@ func (e *Engine) Close() {
 
 // leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound
 // for all runs, and each release by that of the store.
-func (e *Engine) leaveRuns(runs []*run) {
+func (e *Engine) leaveRuns(runs []*driveRun) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Times.LastWakesTimeout)
 	defer cancel()
 	e.lastWakes.Store(&ctx)
 	defer e.lastWakes.Store(nil) // what is still on its way has a time of its own
-	left := make(chan *run)
+	left := make(chan *driveRun)
 	var leaving sync.WaitGroup
 	for range min(leavingAtOnce, len(runs)) {
 		leaving.Go(func() {
@@ -108,7 +108,7 @@ func (e *Engine) StopWorkers() error {
 }
 
 // suspended counts the runs that wait for a later Wait.
-func suspended(runs []*run) (n int) {
+func suspended(runs []*driveRun) (n int) {
 	for _, r := range runs {
 		if r.now() == stateParked {
 			n++

@@ -55,7 +55,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
-func (r *run) mayBePromised() (f *codemode.Error) {
+func (r *driveRun) mayBePromised() (f *codemode.Error) {
 	r.record.Exclusive(func() {
 		if !r.record.IsStored() {
 			f = r.env.storeAway(r.background())
@@ -66,7 +66,7 @@ func (r *run) mayBePromised() (f *codemode.Error) {
 
 // mayFindRoom reports whether a run that was refused a place since a moment may have one
 // now: runs that have moved take no places any more.
-func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
+func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	var denied *quota.Denied
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
@@ -81,7 +81,7 @@ func (r *run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 // leave lets go of a run whose newest state could not be stored, if the store has a true
 // account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
-func (r *run) leave(cause error) (kept bool) {
+func (r *driveRun) leave(cause error) (kept bool) {
 	r.record.Exclusive(func() { kept = r.record.Valid() && !r.record.IsVolatile() })
 	if kept {
 		r.letGo(cause)
@@ -132,7 +132,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 
 // markParked makes the run parked, unless it has been cancelled: then its driver ends
 // it.
-func (r *run) markParked(expires time.Time, imageBytes int) bool {
+func (r *driveRun) markParked(expires time.Time, imageBytes int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ctx.Err() != nil || !r.move(stateParked) {
@@ -152,7 +152,7 @@ func (r *run) markParked(expires time.Time, imageBytes int) bool {
 }
 
 // notStored is the failure of a run that the store did not take.
-func (r *run) notStored(err error) *codemode.Error {
+func (r *driveRun) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
 		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.settings.MaxSuspended)
@@ -161,7 +161,7 @@ func (r *run) notStored(err error) *codemode.Error {
 }
 
 // describe fills in what the run is.
-func (r *run) describe(rec *runstore.Record) {
+func (r *driveRun) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
 	_, rec.GuestEngine = r.pool.Engine()
@@ -179,11 +179,11 @@ func (r *run) describe(rec *runstore.Record) {
 
 // expire ends a parked run that was not waited for in time. Another process that shares
 // the store may have resumed it: then this process only forgets it.
-func (r *run) expire() { r.expireAt(time.Time{}) }
+func (r *driveRun) expire() { r.expireAt(time.Time{}) }
 
 // expireAt is expire at a time that counts although the store, whose clock decides
 // otherwise, has not come to it.
-func (r *run) expireAt(now time.Time) {
+func (r *driveRun) expireAt(now time.Time) {
 	if !r.moveTo(stateActive) {
 		return
 	}
@@ -209,7 +209,7 @@ func (r *run) expireAt(now time.Time) {
 // expireAgain parks a run whose time is over while the store has it still: by the clock of
 // the store its time is not over, or another has the claim. That is a sweep that deletes it,
 // or a process that has resumed it. The store tells which once the claim is free.
-func (r *run) expireAgain() {
+func (r *driveRun) expireAgain() {
 	r.mu.Lock()
 	parked := r.ctx.Err() == nil && r.move(stateParked)
 	if parked {
@@ -225,14 +225,14 @@ func (r *run) expireAgain() {
 }
 
 // parkedUntil is when the run expires that this process has parked last.
-func (r *run) parkedUntil() time.Time {
+func (r *driveRun) parkedUntil() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.expires
 }
 
 // isPastExpiry reports whether the time of the parked run is over.
-func (r *run) isPastExpiry() bool {
+func (r *driveRun) isPastExpiry() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !time.Now().Before(r.expires)

@@ -84,7 +84,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 }
 
 // resume drives a run that this host has made active.
-func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *run, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
+func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *driveRun, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
 	defer r.contain(&res)
 	r.begin(a.Start).delivery = d
 	ctx = a.Drive(ctx, r.observed)
@@ -117,7 +117,7 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*run, *runstore.Record, *codemode.Error) {
+func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*driveRun, *runstore.Record, *codemode.Error) {
 	r := e.runByID(id)
 	if r == nil {
 		return e.load(ctx, s, id, wait, turn)
@@ -132,7 +132,7 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 // reopen makes a run that this process has parked active. It returns no record if this
 // process has kept the claim all along. If this process has let go of the run, elsewhere
 // is true: another one may have a later state of it.
-func (r *run) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
+func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
 	if f := fault.MayResume(r.session, s); f != nil {
 		return nil, false, f
 	}
