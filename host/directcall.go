@@ -8,7 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 )
@@ -27,7 +27,7 @@ func (h *Host) DirectTools(s Session) []catalog.Tool {
 // would: rules, hooks and approvals hold, and a call that waits is a run that Wait goes
 // on with. Value of a completed Result is what the tool has returned, of at most 8 MiB.
 func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.RawMessage) *Result {
-	in := runs.Input{Title: "call " + id, MaxOutput: codemode.Ranges().MaxOutput.Max}
+	in := run.Input{Title: "call " + id, MaxOutput: codemode.Ranges().MaxOutput.Max}
 	call := fmt.Sprintf("tools.call(%s, ", literal(id))
 	base := h.sessionView(s)
 	if tool, ok := base.Catalog.ByID(id); ok && tool.Source == catalog.SourceMCP {

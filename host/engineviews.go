@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -45,7 +46,7 @@ func (v engineViews) Tried(ctx context.Context, server string) error {
 func (v engineViews) ResolveView(to *view.Access) error { return to.Resolve(v.h.view.Load()) }
 
 // AccessFor checks what a caller gave to Exec and resolves the first view.
-func (v engineViews) AccessFor(s Session, in runs.Input) (*view.Access, *Error) {
+func (v engineViews) AccessFor(s Session, in run.Input) (*view.Access, *Error) {
 	client := in.Request
 	if client == nil {
 		var f *Error

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 )
@@ -37,7 +37,7 @@ type ExecInput struct {
 }
 
 // forEngine returns the input as the engine takes it.
-func (in ExecInput) forEngine() runs.Input {
-	return runs.Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
+func (in ExecInput) forEngine() run.Input {
+	return run.Input{Code: in.Code, Command: in.Command, Language: in.Language, Title: in.Title,
 		Tools: in.Tools, Rules: in.Rules, Timeout: in.Timeout, Wait: in.Wait, Request: in.request}
 }

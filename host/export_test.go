@@ -6,6 +6,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -90,7 +91,7 @@ func (h *Host) Engine() runs.Inspector { return h.engine.Inspect() }
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session.
 func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
-	to, f := engineViews{h}.AccessFor(s, runs.Input{})
+	to, f := engineViews{h}.AccessFor(s, run.Input{})
 	if f != nil {
 		panic(f)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -335,12 +336,12 @@ func Must(h *Host, err error) *Host {
 func (h *Host) newEngine(ctx context.Context) {
 	h.engine = runs.New(ctx, h.settings)
 	h.obs = newObserver(h)
-	h.engine.Configure(runs.Config{
+	h.engine.Configure(run.Config{
 		SettingsOf: h.settingsOf, Logger: h.log, Observer: h.obs, Store: h.cfg.Store, ApprovalStore: h.cfg.Approvals.Store,
 		Views: engineViews{h}, Hooks: h.hooks.Load, HoldPlugins: h.holdPlugins,
 		Quotas: h.cfg.Quotas, MaxWorkers: h.cfg.Guests.Max, Origin: h.cfg.Origin,
 		PluginConfig: h.cfg.Plugins.Config, OnApproval: h.cfg.Approvals.OnNew, QuestionTimeout: h.cfg.Approvals.QuestionTimeout, DrainTimeout: h.cfg.DrainTimeout, Advance: h.cfg.Advance, Times: h.cfg.times.Runs,
-		Programs: runs.ProgramConfig{Store: h.cfg.Programs.Store, KeepFor: cmp.Or(h.cfg.Programs.KeepFor, DefaultKeepPrograms), ModelsSave: h.cfg.Programs.ModelsSave},
+		Programs: run.ProgramConfig{Store: h.cfg.Programs.Store, KeepFor: cmp.Or(h.cfg.Programs.KeepFor, DefaultKeepPrograms), ModelsSave: h.cfg.Programs.ModelsSave},
 	})
 }
 
@@ -415,12 +416,12 @@ func pluginData(c PluginConfig) (dir, temp string, err error) {
 }
 
 // Isolation says how the guest workers of this host are confined.
-func (h *Host) Isolation() Isolation { return runs.IsolationOf(h.engine.Pool.Layers()) }
+func (h *Host) Isolation() Isolation { return run.IsolationOf(h.engine.Pool.Layers()) }
 
 // GuestEngine says which engine runs the new runs of this host.
 func (h *Host) GuestEngine() Engine {
 	_, id := h.engine.Pool.Engine()
-	return runs.EngineOf(id)
+	return run.EngineOf(id)
 }
 
 // Plugins reports every plugin of the plugin directory and every bundled one, also those that could

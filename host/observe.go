@@ -7,7 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/debuglog"
 	"github.com/quoinhq/quoin/host/internal/observe"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -22,7 +22,7 @@ func newObserver(h *Host) *observe.Observer {
 		Bodies:    h.cfg.Trajectory.Bodies,
 		Tracers:   h.cfg.TracerProvider,
 		State:     state,
-		Panicked:  func(p any, run string) { h.ReportPanic(runs.DuringObserver, p, "run", run) },
+		Panicked:  func(p any, runID string) { h.ReportPanic(run.DuringObserver, p, "run", runID) },
 	})
 }
 
@@ -62,4 +62,4 @@ func ToolCallID(ctx context.Context) string { return observe.ToolCallID(ctx) }
 // WithAskingCaller tells Exec and Wait that their caller puts approvals and questions to
 // people itself: they return as soon as the program waits for people and nothing else,
 // with the reason approval. Without it they wait for as long again as their time limit.
-func WithAskingCaller(ctx context.Context) context.Context { return runs.WithAskingCaller(ctx) }
+func WithAskingCaller(ctx context.Context) context.Context { return run.WithAskingCaller(ctx) }

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/programs"
 )
 
@@ -131,7 +132,7 @@ func (h *Host) RunProgram(ctx context.Context, s Session, name string, input jso
 	if err != nil {
 		return codemode.Errorf(CodeInvalidInput, "", PhaseInput, "%v", err).Result()
 	}
-	in.Code, in.Command, in.Language = code, "", runs.OwnLanguage(h.engine.SettingsOf(s))
+	in.Code, in.Command, in.Language = code, "", run.OwnLanguage(h.engine.SettingsOf(s))
 	return h.Exec(ctx, s, in)
 }
 

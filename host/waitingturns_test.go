@@ -10,7 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -114,7 +114,7 @@ func (c *skippingClock) Now() time.Time {
 
 func (c *skippingClock) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 
-func (c *skippingClock) NewTimer(d time.Duration) runs.Timer {
+func (c *skippingClock) NewTimer(d time.Duration) run.Timer {
 	t := &skippedTimer{clock: c, c: make(chan time.Time, 1)}
 	t.Reset(d)
 	return t

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -52,9 +53,9 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 		if f != nil {
 			return nil, e.explainMissing(f, s, runID)
 		}
-		return withRecord(aborted, rec).Result(), nil
+		return run.WithRecord(aborted, rec).Result(), nil
 	}
-	f := fault.MayResume(r.session, s)
+	f := fault.MayResume(r.Session, s)
 	if f == nil {
 		f = r.abort(ctx, codemode.ErrAborted)
 	}
@@ -65,7 +66,7 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 		return nil, f
 	}
 	select {
-	case <-r.gone:
+	case <-r.Gone:
 		return withRun(aborted, r).Result(), nil
 	default: // ctx has ended; the driver may still use what withRun reads
 		return aborted.Result(), nil
@@ -85,7 +86,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 	}
 	for _, r := range e.runsOf(s) {
 		if f := r.abort(ctx, codemode.ErrSessionEnded); !held(f) { // else it is in the store
-			count(r.id, f)
+			count(r.ID, f)
 		}
 	}
 	records, err := e.Store.List(ctx)
@@ -119,11 +120,11 @@ func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string)
 	if err != nil { // it may be on its way to another store since
 		return nil, fault.FromStore(err)
 	}
-	defer e.holdID(ctx, id)()
-	if err := e.countFenced(claim.Delete(ctx)); err != nil {
+	defer e.HoldID(ctx, id)()
+	if err := e.CountFenced(claim.Delete(ctx)); err != nil {
 		return nil, fault.FromStore(err)
 	}
-	e.cancelApprovals(ctx, rec.Calls)
-	e.observeDiscarded(rec, fault.FromCause(codemode.ErrAborted))
+	e.CancelApprovals(ctx, rec.Calls)
+	e.ObserveDiscarded(rec, fault.FromCause(codemode.ErrAborted))
 	return rec, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -64,7 +65,7 @@ func newAdvancer(e *Engine, places int) *advancer {
 		engine: e, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
 		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{},
 	}
-	a.life, a.end = context.WithCancel(e.life)
+	a.life, a.end = context.WithCancel(e.Life)
 	return a
 }
 
@@ -96,10 +97,10 @@ func (a *advancer) serve() {
 		case <-decided:
 			decisions.next = time.Time{}
 		case <-tick.C:
-			a.engine.guard(a.lookHere)
-			store.look(func() { a.engine.guard(a.lookAtStore) })
+			a.engine.Guard(a.lookHere)
+			store.look(func() { a.engine.Guard(a.lookAtStore) })
 			if decided != nil {
-				decisions.look(func() { a.engine.guard(a.lookAtDecisions) })
+				decisions.look(func() { a.engine.Guard(a.lookAtDecisions) })
 			}
 		case <-a.engine.parking:
 			return
@@ -123,7 +124,7 @@ func (a *advancer) hint(id string) {
 // lookHere considers the runs that this process has parked.
 func (a *advancer) lookHere() {
 	for _, r := range a.engine.runsOwnedBy(func(codemode.Session) bool { return true }) {
-		a.considerParked(r.id)
+		a.considerParked(r.ID)
 	}
 }
 
@@ -151,12 +152,12 @@ func (a *advancer) paused() int {
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
 func (a *advancer) consider(id string) {
-	if r := a.engine.runByID(id); r != nil && (r.now() != stateParked || r.record.Claimed() && !r.canAdvance()) {
+	if r := a.engine.runByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.canAdvance()) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.advances[id] != nil || a.callers[id] > 0 || a.engine.clock.Now().Before(a.pauses[id].until) ||
+	if a.advances[id] != nil || a.callers[id] > 0 || a.engine.Clock.Now().Before(a.pauses[id].until) ||
 		len(a.advances) >= int(a.places.Total())*candidatesAPlace || a.life.Err() != nil {
 		return
 	}
@@ -165,7 +166,7 @@ func (a *advancer) consider(id string) {
 	a.advances[id] = one
 	a.loop.Go(func() {
 		defer a.done(id, one)
-		a.engine.guard(func() { a.attempt(ctx, id) })
+		a.engine.Guard(func() { a.attempt(ctx, id) })
 	})
 }
 
@@ -259,7 +260,7 @@ func (a *advancer) attempt(ctx context.Context, id string) {
 // sessionOf returns the session of a run, here or in the store.
 func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, error) {
 	if r := a.engine.runByID(id); r != nil {
-		return r.session, nil
+		return r.Session, nil
 	}
 	rec, err := a.engine.Store.Get(ctx, id)
 	if err != nil {
@@ -275,15 +276,15 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 		return false, f
 	}
 	defer e.driving.Leave()
-	ctx = leavesTheRun(ctx)
+	ctx = run.LeavesTheRun(ctx)
 	r, rec, f := e.resumable(ctx, s, id, 0, nil)
 	if f != nil {
 		return false, f
 	}
-	kept := &Delivery{env: e.baseEnv}
+	kept := &Delivery{env: e.Env}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
-	if cause := r.record.GaveUp(); cause != nil {
+	if cause := r.Record.GaveUp(); cause != nil {
 		return false, fault.FromStore(cause)
 	}
 	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
@@ -300,7 +301,7 @@ func (a *advancer) couldNot(id string, f *codemode.Error) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended
 	}
-	now := a.engine.clock.Now()
+	now := a.engine.Clock.Now()
 	a.mu.Lock()
 	p, again := a.pauses[id]
 	if !again && len(a.pauses) >= maxPauses {

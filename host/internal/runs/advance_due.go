@@ -76,7 +76,7 @@ func (a *advancer) lookAtStore() {
 // A store of several hosts has a run taken over whose host has ended, and then that host waits.
 func (a *advancer) looksAtDecisions() bool {
 	_, shared := a.engine.Store.(runstore.Shared)
-	return !shared && !a.engine.volatile() && a.engine.storeID() != ""
+	return !shared && !a.engine.Volatile() && a.engine.StoreID() != ""
 }
 
 // lookAtDecisions considers the runs that no process has and for which a person has decided, or
@@ -90,7 +90,7 @@ func (a *advancer) lookAtDecisions() {
 	}
 	retired := map[string]bool{}
 	for _, q := range list {
-		if q.Store != e.storeID() || q.State == policy.StatePending && time.Now().Before(q.Expires) || e.runByID(q.RunID) != nil {
+		if q.Store != e.StoreID() || q.State == policy.StatePending && time.Now().Before(q.Expires) || e.runByID(q.RunID) != nil {
 			continue
 		}
 		if !a.retired[q.ID] && a.isAwaited(q) {

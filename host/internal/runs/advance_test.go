@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -32,24 +33,24 @@ func (s *brokenStore) Get(context.Context, string) (*runstore.Record, error) {
 
 // stoppedClock stands still until a test moves it.
 type stoppedClock struct {
-	realClock
+	run.RealClock
 	now time.Time
 }
 
 func (c *stoppedClock) Now() time.Time { return c.now }
 
 // idleAdvancer is an advancer of one place that looks for nothing by itself.
-func idleAdvancer(t *testing.T, store runstore.Store, clock Clock, log *slog.Logger) *advancer {
+func idleAdvancer(t *testing.T, store runstore.Store, clock run.Clock, log *slog.Logger) *advancer {
 	t.Helper()
 	return idleAdvancerOf(t, 1, store, clock, log)
 }
 
-func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock Clock, log *slog.Logger) *advancer {
+func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock run.Clock, log *slog.Logger) *advancer {
 	t.Helper()
 	e := New(t.Context(), codemode.Settings{}.WithDefaults())
 	t.Cleanup(e.End)
-	e.Configure(Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: places})
-	e.clock = clock
+	e.Configure(run.Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: places})
+	e.Clock = clock
 	return e.advancer
 }
 
@@ -90,7 +91,7 @@ func TestWhatIsNotForAnAdvancer(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{runstore.ErrClaimed, runstore.ErrNotFound, runstore.ErrExpired, runstore.ErrEnded} {
 		var log bytes.Buffer
-		a := idleAdvancer(t, &brokenStore{err: err}, realClock{}, slog.New(slog.NewTextHandler(&log, nil)))
+		a := idleAdvancer(t, &brokenStore{err: err}, run.RealClock{}, slog.New(slog.NewTextHandler(&log, nil)))
 		a.consider("run")
 		a.loop.Wait()
 		if len(a.pauses) != 0 || log.Len() != 0 {
@@ -122,7 +123,7 @@ func TestPausesAreBounded(t *testing.T) {
 func TestACallerComesFirst(t *testing.T) {
 	t.Parallel()
 	store := &brokenStore{err: runstore.ErrNotFound}
-	a := idleAdvancer(t, store, realClock{}, slog.New(slog.DiscardHandler))
+	a := idleAdvancer(t, store, run.RealClock{}, slog.New(slog.DiscardHandler))
 	one, two := a.yieldTo(t.Context(), "run"), a.yieldTo(t.Context(), "run")
 	for _, release := range []func(){one, two} {
 		a.consider("run")
@@ -238,7 +239,7 @@ func TestNoMoreRunsAreAdvancedThanThereArePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 3
 		store := &gatedStore{open: make(chan struct{})}
-		a := idleAdvancerOf(t, places, store, realClock{}, slog.New(slog.DiscardHandler))
+		a := idleAdvancerOf(t, places, store, run.RealClock{}, slog.New(slog.DiscardHandler))
 		for i := range places + 1 {
 			a.consider(fmt.Sprint(i))
 			synctest.Wait()

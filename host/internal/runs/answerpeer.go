@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
@@ -38,7 +39,7 @@ func (e *Engine) holds(q *cluster.Request) bool {
 	if r == nil {
 		return false
 	}
-	epoch := r.record.Epoch()
+	epoch := r.Record.Epoch()
 	return epoch != 0 && epoch >= q.Epoch
 }
 
@@ -71,11 +72,11 @@ func approvalsForPeer(all []codemode.PendingApproval) []codemode.PendingApproval
 // waitForPeer drives a run for the caller of another host. When ctx ends, the run is
 // suspended. The store keeps its result until that host has delivered it.
 func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(*cluster.Frame)) *cluster.Reply {
-	ctx = observe.WithToolCallID(leavesTheRun(ctx), q.ToolCallID)
+	ctx = observe.WithToolCallID(run.LeavesTheRun(ctx), q.ToolCallID)
 	if q.Asks {
-		ctx = WithAskingCaller(ctx)
+		ctx = run.WithAskingCaller(ctx)
 	}
-	d := &Delivery{env: e.baseEnv}
+	d := &Delivery{env: e.Env}
 	var reply *cluster.Reply
 	if wait := func(ctx context.Context) { reply = e.peerReply(e.waitHeld(ctx, q, d)) }; q.Watch {
 		watched(ctx, wait, tell)

@@ -29,7 +29,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %v.", c.subject.ToolName, err))
 	case err != nil:
 		if errors.Is(err, calls.ErrCancelled) {
-			r.env.cancelApproval(r.background(), id)
+			r.env.CancelApproval(r.Background(), id)
 		}
 		return c.notMade(fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
@@ -41,10 +41,10 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 	if rejection := take(ctx, a); rejection != nil {
 		return rejection
 	}
-	r.calls.Approved(c.Entry, id, c.subject.Params)
-	if err := r.record.Journal(r.background()); err != nil { // a host that dies now must not be taken for one that has not called
+	r.Calls.Approved(c.Entry, id, c.subject.Params)
+	if err := r.Record.Journal(r.Background()); err != nil { // a host that dies now must not be taken for one that has not called
 		if fault.MayBeWritten(err) {
-			r.record.GiveUp(err)
+			r.Record.GiveUp(err)
 		}
 		return c.notMade(fault.Reject(fault.CodeInterrupted, "The call of %q was not made: its run could not be recorded%s.", c.subject.ToolName, whyNotRecorded(err)))
 	}
@@ -104,13 +104,13 @@ func whyDenied(a *policy.Approval) string {
 // awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
 // goes on in this process, so that a host that closes does not wait for it.
 func (r *callRun) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
-	r.env.performing.Pause()
-	r.calls.ApprovalStarts(r.env.clock.Now())
-	r.notify()
+	r.env.Performing.Pause()
+	r.Calls.ApprovalStarts(r.env.Clock.Now())
+	r.Notify()
 	defer func() {
-		r.calls.ApprovalEnds(r.env.clock.Now())
-		r.env.performing.Resume()
-		r.notify()
+		r.Calls.ApprovalEnds(r.env.Clock.Now())
+		r.env.Performing.Resume()
+		r.Notify()
 	}()
 	return r.env.approvalWatcher.wait(ctx, id)
 }

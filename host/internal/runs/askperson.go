@@ -36,8 +36,8 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 	r := c.run
 	c.question = nil
-	if d := r.env.meters.approvals.Take(quota.OwnerOf(r.session), 1); d != nil {
-		r.env.ReportDenied(r.session, d)
+	if d := r.env.Meters.Approvals.Take(quota.OwnerOf(r.Session), 1); d != nil {
+		r.env.ReportDenied(r.Session, d)
 		return d
 	}
 	c.Asking = true
@@ -47,8 +47,8 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 		}
 	}()
 	err := r.put(a,
-		func(keep time.Time) { r.calls.QuestionAsked(c.Entry, a.ID, c.subject.Params, resume, keep) },
-		func() { r.calls.NotAsked(c.Entry, true) })
+		func(keep time.Time) { r.Calls.QuestionAsked(c.Entry, a.ID, c.subject.Params, resume, keep) },
+		func() { r.Calls.NotAsked(c.Entry, true) })
 	if err == nil {
 		c.question = a
 	}
@@ -60,24 +60,24 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 // least, so that a person who decides in time finds it, and then its caller. Forget undoes
 // note.
 func (r *callRun) put(a *policy.Approval, note func(keep time.Time), forget func()) error {
-	if err := r.calls.MayAsk(time.Now(), r.settings.MaxApprovals); err != nil {
+	if err := r.Calls.MayAsk(time.Now(), r.Settings.MaxApprovals); err != nil {
 		return err
 	}
-	a.Store = r.env.storeID()
-	if err := r.claimToAsk(); err != nil {
+	a.Store = r.env.StoreID()
+	if err := r.ClaimToAsk(); err != nil {
 		return err
 	}
-	note(a.Expires.Add(r.settings.SnapshotTTL))
-	r.prolong()
-	if err := r.record.Journal(r.background()); err != nil {
+	note(a.Expires.Add(r.Settings.SnapshotTTL))
+	r.Prolong()
+	if err := r.Record.Journal(r.Background()); err != nil {
 		return err
 	}
-	if err := r.env.ApprovalStore.Add(r.background(), a); err != nil {
+	if err := r.env.ApprovalStore.Add(r.Background(), a); err != nil {
 		forget()
 		return err
 	}
-	if r.hasEnded() {
-		r.env.cancelApproval(r.background(), a.ID)
+	if r.HasEnded() {
+		r.env.CancelApproval(r.Background(), a.ID)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (c *call) notAsked(err error) *fault.Rejection {
 	if errors.As(err, &often) {
 		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v.", c.subject.ToolName, err))
 	}
-	c.run.env.Logger.Error("no one could be asked for approval, so the call is denied", "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
+	c.run.env.Logger.Error("no one could be asked for approval, so the call is denied", "run", c.run.ID, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", err)
 	return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: it needs an approval, and no one could be asked.", c.subject.ToolName))
 }
 
@@ -100,6 +100,6 @@ func (c *call) notAsked(err error) *fault.Rejection {
 func (c *call) questionOver() {
 	if c.Asking {
 		c.Asking = false
-		c.run.env.meters.approvals.Give(quota.OwnerOf(c.run.session), 1)
+		c.run.env.Meters.Approvals.Give(quota.OwnerOf(c.run.Session), 1)
 	}
 }

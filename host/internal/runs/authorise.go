@@ -56,8 +56,8 @@ func (c *call) askedBefore() bool {
 	if c.Approval == "" {
 		return false
 	}
-	if _, err := c.run.env.ApprovalStore.Get(c.run.ctx, c.Approval); errors.Is(err, policy.ErrNotFound) {
-		c.run.calls.NotAsked(c.Entry, false)
+	if _, err := c.run.env.ApprovalStore.Get(c.run.Context, c.Approval); errors.Is(err, policy.ErrNotFound) {
+		c.run.Calls.NotAsked(c.Entry, false)
 		return false
 	}
 	return true
@@ -70,7 +70,7 @@ func (c *call) blocked(ctx context.Context, b *policy.Block) *fault.Rejection {
 	case b.Err != nil && ctx.Err() != nil:
 		e = fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
 	case b.Err != nil:
-		c.run.env.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.id, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
+		c.run.env.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.ID, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
 		e = fault.Reject(fault.CodeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
 		var plugin *protocol.Error
 		if errors.As(b.Err, &plugin) && plugin.Code == protocol.CodeRestarting {

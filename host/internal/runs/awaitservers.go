@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -22,17 +23,17 @@ func (d *driver) awaitServers(code string) {
 	r := d.run
 	connecting := r.env.Views.Connecting()
 	maps.DeleteFunc(connecting, func(name, identifier string) bool {
-		return !namesServer(code, name, identifier) || !view.MayUse(r.access.Layers, name)
+		return !namesServer(code, name, identifier) || !view.MayUse(r.Access.Layers, name)
 	})
 	if len(connecting) == 0 {
 		return
 	}
-	caller, _ := callerOf(d.ctx)
-	ctx, stop := r.joined(caller)
+	caller, _ := run.CallerOf(d.ctx)
+	ctx, stop := r.Joined(caller)
 	defer stop()
-	r.env.awaitServers(ctx, d.deadline.Sub(r.env.clock.Now()), r.id, r.session, connecting)
-	if err := r.env.Views.ResolveView(r.access); err != nil {
-		r.env.Logger.Error("the tools of a run were not brought up to date", "run", r.id, "error", err)
+	r.env.awaitServers(ctx, d.deadline.Sub(r.env.Clock.Now()), r.ID, r.Session, connecting)
+	if err := r.env.Views.ResolveView(r.Access); err != nil {
+		r.env.Logger.Error("the tools of a run were not brought up to date", "run", r.ID, "error", err)
 	}
 }
 
@@ -46,7 +47,7 @@ func (e *driveEnv) awaitOwners(ctx context.Context, s codemode.Session, rec *run
 	maps.DeleteFunc(connecting, func(name, _ string) bool {
 		return !slices.Contains(rec.Owners, OfServers+name) || slices.Contains(e.Views.SessionView(s).Owners(), OfServers+name)
 	})
-	caller, _ := callerOf(ctx)
+	caller, _ := run.CallerOf(ctx)
 	e.awaitServers(caller, wait, rec.ID, s, connecting)
 }
 

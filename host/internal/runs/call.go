@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 )
@@ -45,7 +46,7 @@ type call struct {
 
 // callRun is a run with what its calls share.
 type callRun struct {
-	*baseRun
+	*run.Run
 	env      *callEnv
 	saved    savedPrograms
 	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
@@ -53,11 +54,11 @@ type callRun struct {
 	turnEnds time.Time                    // at the latest; of the newest turn; the driver's own
 }
 
-func newCallRun(e *callEnv, r *baseRun) *callRun { return &callRun{baseRun: r, env: e} }
+func newCallRun(e *callEnv, r *run.Run) *callRun { return &callRun{Run: r, env: e} }
 
 // callEnv is what the calls of all runs of a host share.
 type callEnv struct {
-	*baseEnv
+	*run.Env
 	hint            func(id string) // says that a parked run may go on
 	approvalWatcher approvalWatcher
 	keptPrograms    keptPrograms

@@ -74,7 +74,7 @@ func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *f
 // withheld rejects a call whose result an after-hook did not let pass. The tool has
 // been called.
 func (c *call) withheld(err error) *fault.Rejection {
-	c.run.env.Logger.Error("a hook failed, so the result of its call is withheld", "run", c.run.id, "tool", c.tool.ID(), "error", err)
+	c.run.env.Logger.Error("a hook failed, so the result of its call is withheld", "run", c.run.ID, "tool", c.tool.ID(), "error", err)
 	name := ""
 	var failed *policy.HookError
 	if errors.As(err, &failed) {

@@ -50,18 +50,18 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	if f != nil {
 		return f
 	}
-	settled, f := r.calls.GiveAnswer(callID, a, r.asksClient)
+	settled, f := r.Calls.GiveAnswer(callID, a, r.asksClient)
 	if f != nil {
 		return f
 	}
 	select {
 	case <-settled:
 		return nil
-	case <-r.ctx.Done():
-		if cause := r.record.GaveUp(); cause != nil {
+	case <-r.Context.Done():
+		if cause := r.Record.GaveUp(); cause != nil {
 			return fault.FromStore(cause)
 		}
-		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.ctx))
+		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run has ended: %v", context.Cause(r.Context))
 	case <-ctx.Done():
 		return fmt.Errorf("the answer was taken but may not be stored yet: %w", context.Cause(ctx))
 	}
@@ -93,10 +93,10 @@ func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (ca
 		}
 		return rec.Calls, nil
 	}
-	if f := fault.MayResume(r.session, s); f != nil {
+	if f := fault.MayResume(r.Session, s); f != nil {
 		return nil, f
 	}
-	return r.calls.List(), nil
+	return r.Calls.List(), nil
 }
 
 // answerable returns a run of the session, from the store if it is not here.
@@ -111,7 +111,7 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 	case closed:
 		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is shutting down.")
 	case r != nil:
-		return r, fault.MayResume(r.session, s)
+		return r, fault.MayResume(r.Session, s)
 	}
 	r, rec, f := e.load(ctx, s, id, 0, nil)
 	if f != nil {

@@ -12,21 +12,21 @@ import (
 // ask waits until the run's caller has answered a call. Meanwhile nothing of it
 // goes on in this process, so a host that closes does not wait for it.
 func (r *callRun) ask(ctx context.Context, c *call) (json.RawMessage, error) {
-	answer, d := r.calls.AskClient(c.Entry, c.input, r.env.clock.Now())
+	answer, d := r.Calls.AskClient(c.Entry, c.input, r.env.Clock.Now())
 	if d != nil {
 		e := fault.Reject(fault.CodeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, fault.EffectNone
 		return nil, e
 	}
-	r.env.performing.Pause()
+	r.env.Performing.Pause()
 	defer func() {
-		r.env.performing.Resume()
-		r.calls.ClientAnswered()
+		r.env.Performing.Resume()
+		r.Calls.ClientAnswered()
 	}()
-	if err := r.record.Journal(r.background()); err != nil {
+	if err := r.Record.Journal(r.Background()); err != nil {
 		return nil, err
 	}
-	r.notify()
+	r.Notify()
 	select {
 	case answer := <-answer:
 		if answer.Error != "" {
@@ -45,8 +45,8 @@ func (r *callRun) asksClient(c *calls.Entry) bool {
 		return false
 	}
 	if c.Tool != "" {
-		return r.access.Client.Asks(c.Tool)
+		return r.Access.Client.Asks(c.Tool)
 	}
-	tool, err := r.view().Catalog.Resolve(c.Target)
-	return err == nil && r.access.Client.Asks(tool.ID())
+	tool, err := r.View().Catalog.Resolve(c.Target)
+	return err == nil && r.Access.Client.Asks(tool.ID())
 }

@@ -3,12 +3,13 @@ package runs
 import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
 func (r *driveRun) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
-		r.env.ReportPanic(duringRun, p, "run", r.id)
+		r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
 		*res = r.endAfterPanic()
 	}
 }
@@ -16,10 +17,10 @@ func (r *driveRun) contain(res **codemode.Result) {
 // endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
 // stored record of it is left to its time limit.
 func (r *driveRun) endAfterPanic() (res *codemode.Result) {
-	f := panicked()
+	f := run.Panicked()
 	defer func() {
 		if p := recover(); p != nil {
-			r.env.ReportPanic(duringRun, p, "run", r.id)
+			r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
 			r.letGo(f)
 			res = r.driver.failure(f)
 		}
@@ -31,12 +32,12 @@ func (r *driveRun) endAfterPanic() (res *codemode.Result) {
 // the store ends the run, which no Wait could take up otherwise.
 func (r *driveRun) containReopen(f **codemode.Error) {
 	if p := recover(); p != nil {
-		r.env.ReportPanic(duringRun, p, "run", r.id)
+		r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
 		if r.driver != nil {
 			r.driver.delivery = nil // of an earlier Wait: its caller is gone
 		}
 		r.endAfterPanic()
-		*f = panicked()
+		*f = run.Panicked()
 	}
 }
 
@@ -44,8 +45,8 @@ func (r *driveRun) containReopen(f **codemode.Error) {
 // this process lets go of the run.
 func (r *driveRun) containExpiry() {
 	if p := recover(); p != nil {
-		r.env.ReportPanic(duringBackground, p, "run", r.id)
-		r.letGo(panicked())
+		r.env.ReportPanic(run.DuringBackground, p, "run", r.ID)
+		r.letGo(run.Panicked())
 	}
 }
 
@@ -60,7 +61,7 @@ func (d *driver) contain(res **codemode.Result) {
 
 // panicked ends a run while whose guest was driven something has panicked.
 func (d *driver) panicked(p any) *codemode.Result {
-	d.run.env.ReportPanic(duringRun, p, "run", d.run.id)
+	d.run.env.ReportPanic(run.DuringRun, p, "run", d.run.ID)
 	if d.worker != nil {
 		d.worker.Kill()
 	}
@@ -73,14 +74,14 @@ func (r *driveRun) containCall(c *calls.Entry) {
 	if p == nil {
 		return
 	}
-	r.env.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
+	r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
 	defer func() {
 		if p := recover(); p != nil {
-			r.env.ReportPanic(duringCall, p, "run", r.id, "call", c.PublicID())
-			r.letGo(panicked())
+			r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
+			r.letGo(run.Panicked())
 		}
 	}()
-	if f := r.abort(r.background(), panicked()); f != nil {
-		r.cancel(panicked())
+	if f := r.abort(r.Background(), run.Panicked()); f != nil {
+		r.Cancel(run.Panicked())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // A run has two kinds of time. The time in which the guest computes is the operator's to
@@ -24,7 +25,7 @@ func (d *driver) turnDeadline() time.Time {
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
 // driver alone changes what it reads.
 func (d *driver) cpuLeft() time.Duration {
-	return max(0, d.run.settings.CPUBudget-d.run.calls.Computed())
+	return max(0, d.run.Settings.CPUBudget-d.run.Calls.Computed())
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
@@ -32,21 +33,21 @@ func (d *driver) overBudget(f *codemode.Error) *codemode.Error {
 	if d.cpuLeft() > 0 || f != nil && f.Code != codemode.CodeTimeout {
 		return f
 	}
-	return codemode.Errorf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.settings.CPUBudget)
+	return codemode.Errorf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.Settings.CPUBudget)
 }
 
 // limit sets the context of one Exec or Wait, how long the guest may compute in one turn,
 // and how long the caller waits from the start on.
 func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
-	d.ctx, d.callerAsks, d.compute = ctx, callerAsks(ctx), compute
-	_, d.leaves = callerOf(ctx)
-	d.deadline = d.run.env.clock.Now().Add(time.Until(d.run.env.callerGoes(ctx, d.started, wait)))
+	d.ctx, d.callerAsks, d.compute = ctx, run.CallerAsks(ctx), compute
+	_, d.leaves = run.CallerOf(ctx)
+	d.deadline = d.run.env.Clock.Now().Add(time.Until(d.run.env.callerGoes(ctx, d.started, wait)))
 }
 
 // callerGoes is when the time is over of a caller that has come at start and waits for so
 // long.
 func (e *driveEnv) callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
-	caller, _ := callerOf(ctx)
+	caller, _ := run.CallerOf(ctx)
 	if end, ok := caller.Deadline(); ok {
 		left := end.Sub(start)
 		wait = min(wait, left-min(left/answerShare, e.Times.AnswerMargin))
@@ -63,7 +64,7 @@ const answerShare = 10
 // each such call once, and waits for the answer then.
 type patience struct {
 	driver *driver
-	timer  Timer
+	timer  run.Timer
 	end    time.Time
 }
 
@@ -71,7 +72,7 @@ type patience struct {
 func (d *driver) patience(tellBy time.Time) *patience {
 	p := &patience{driver: d}
 	p.end = p.endsAt(tellBy)
-	clock := d.run.env.clock
+	clock := d.run.env.Clock
 	p.timer = clock.NewTimer(clock.Until(p.end))
 	return p
 }
@@ -85,7 +86,7 @@ func (p *patience) endsAt(tellBy time.Time) time.Time {
 
 // over reports whether the caller is to have a result now.
 func (p *patience) over(tellBy time.Time) bool {
-	clock, end := p.driver.run.env.clock, p.endsAt(tellBy)
+	clock, end := p.driver.run.env.Clock, p.endsAt(tellBy)
 	if !end.Equal(p.end) {
 		p.end = end
 		p.timer.Reset(clock.Until(end))

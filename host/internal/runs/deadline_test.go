@@ -7,12 +7,13 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // stillClock is a clock that goes on when it is told to.
 type stillClock struct {
-	realClock
+	run.RealClock
 	now time.Time
 }
 
@@ -20,10 +21,10 @@ func (c *stillClock) Now() time.Time                  { return c.now }
 func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 
 // timedRun is a run of which there is only its time.
-func timedRun(c Clock) *driveRun {
-	env := &baseEnv{clock: c, Config: Config{Times: timing.Defaults}}
-	base := &baseRun{env: env, settings: codemode.Settings{}.WithDefaults()}
-	return &driveRun{callRun: &callRun{baseRun: base, env: &callEnv{baseEnv: env}}, env: &driveEnv{callEnv: &callEnv{baseEnv: env}}}
+func timedRun(c run.Clock) *driveRun {
+	env := &run.Env{Clock: c, Config: run.Config{Times: timing.Defaults}}
+	base := &run.Run{Env: env, Settings: codemode.Settings{}.WithDefaults()}
+	return &driveRun{callRun: &callRun{Run: base, env: &callEnv{Env: env}}, env: &driveEnv{callEnv: &callEnv{Env: env}}}
 }
 
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -14,7 +15,7 @@ import (
 type Delivery struct {
 	Result *codemode.Result
 
-	env    *baseEnv
+	env    *run.Env
 	runID  string
 	mu     sync.Mutex
 	claim  runstore.Claim // while no one else may deliver the result
@@ -40,7 +41,7 @@ func (d *Delivery) Done() {
 		}
 		d.claim = claim
 	}
-	if err := d.env.countFenced(d.claim.Delete(context.Background())); err != nil {
+	if err := d.env.CountFenced(d.claim.Delete(context.Background())); err != nil {
 		d.notDeleted(err)
 	}
 	d.dropClaim()

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -17,42 +18,42 @@ import (
 
 // info describes the run, unless it has ended.
 func (r *driveRun) info() (info codemode.RunInfo, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	info = codemode.RunInfo{ID: r.id, Session: r.session, Language: r.language, Status: codemode.RunRunning, Created: r.created, Origin: r.env.Origin}
-	info.PendingToolCalls, info.Reason = r.calls.Describe(r.settings.MaxOutput)
-	state := r.now()
-	if state != stateParked {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	info = codemode.RunInfo{ID: r.ID, Session: r.Session, Language: r.Language, Status: codemode.RunRunning, Created: r.Created, Origin: r.env.Origin}
+	info.PendingToolCalls, info.Reason = r.Calls.Describe(r.Settings.MaxOutput)
+	state := r.Now()
+	if state != run.Parked {
 		info.Reason = ""
 	} else {
 		id := r.pool.BuildID()
-		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = codemode.RunWaiting, r.expires, r.imageBytes, hex.EncodeToString(id[:])
+		info.Status, info.Expires, info.ImageBytes, info.GuestBuild = codemode.RunWaiting, r.Expires, r.ImageBytes, hex.EncodeToString(id[:])
 		_, info.GuestEngine = r.pool.Engine()
 	}
-	return info, state < stateEnding
+	return info, state < run.Ending
 }
 
 // goes reports whether a run is over, and waits until this process does nothing more for it.
 func (r *driveRun) goes(ctx context.Context) bool {
-	if !r.isOver() {
+	if !r.IsOver() {
 		return false
 	}
 	select {
-	case <-r.gone:
+	case <-r.Gone:
 	case <-ctx.Done():
 	}
 	return true
 }
 
 // hasLeft is goes, and reports whether the store may have the run still.
-func (r *driveRun) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.now() == stateLeft }
+func (r *driveRun) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.Now() == run.Left }
 
 // leaveIdle lets go of an idle run, unless it has gone on here since.
 func (r *driveRun) leaveIdle(as journal.Version) (left bool) {
-	r.record.Exclusive(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		left = r.isIdle() && r.record.Version() == as && r.move(stateLeaving)
+	r.Record.Exclusive(func() {
+		r.Mu.Lock()
+		defer r.Mu.Unlock()
+		left = r.IsIdle() && r.Record.Version() == as && r.Move(run.Leaving)
 	})
 	if left {
 		r.letGo(runstore.ErrClaimed)
@@ -70,9 +71,9 @@ func (r *driveRun) abort(ctx context.Context, cause error) *codemode.Error {
 			return r.endActivated(cause)
 		case f.Reason != codemode.ReasonRunBusy:
 			return f
-		case r.cancelIfActive(cause):
+		case r.CancelIfActive(cause):
 			select {
-			case <-r.gone:
+			case <-r.Gone:
 				return r.notEnded()
 			case <-ctx.Done():
 				return nil
@@ -86,7 +87,7 @@ func (r *driveRun) abort(ctx context.Context, cause error) *codemode.Error {
 func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
 	defer r.containReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
-	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	if err := r.Record.EnsureClaim(r.Background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return r.stayParked(fault.FromStore(err))
 	}
 	r.finish(cause)
@@ -97,14 +98,14 @@ func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *driveRun) redrive() {
-	held := r.calls.UnholdAll()
-	started, lost := r.calls.Redrive(r.mayRepeat)
+	held := r.Calls.UnholdAll()
+	started, lost := r.Calls.Redrive(r.mayRepeat)
 	runObserver{r.callRun}.observeInterrupted(lost)
 	for _, c := range held { // their tools, which waited for answers, are gone
-		r.env.cancelApproval(r.background(), c.Held)
-		r.observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
+		r.env.CancelApproval(r.Background(), c.Held)
+		r.Observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
 	}
-	r.launch(started, r.record.Journal(r.background()))
+	r.launch(started, r.Record.Journal(r.Background()))
 }
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
@@ -114,24 +115,24 @@ func (r *driveRun) mayRepeat(c *calls.Entry) bool {
 	case calls.MethodExec, string(wire.MethodProgram): // the program has not started
 		return true
 	}
-	tool, ok := r.view().Catalog.ByID(c.Tool)
-	return ok && (tool.ReadOnly || tool.Idempotent || r.access.Client.Asks(c.Tool))
+	tool, ok := r.View().Catalog.ByID(c.Tool)
+	return ok && (tool.ReadOnly || tool.Idempotent || r.Access.Client.Asks(c.Tool))
 }
 
 func (r *driveRun) setLanguage(language string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.language = language
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.Language = language
 }
 
 // refreshView resolves the view of a run that resumes.
 func (r *driveRun) refreshView() {
-	before := r.view()
-	if err := r.env.Views.ResolveView(r.access); err != nil {
-		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.id, "error", err)
+	before := r.View()
+	if err := r.env.Views.ResolveView(r.Access); err != nil {
+		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.ID, "error", err)
 		return
 	}
-	now := r.view()
+	now := r.View()
 	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
 		return
 	}
@@ -140,26 +141,26 @@ func (r *driveRun) refreshView() {
 
 // canAdvance reports whether a run is parked here and there is something to deliver to its guest.
 func (r *driveRun) canAdvance() bool {
-	if r.now() != stateParked {
+	if r.Now() != run.Parked {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now() == stateParked && (r.calls.Status().Deliverable || r.driver.timerIsDue())
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.Now() == run.Parked && (r.Calls.Status().Deliverable || r.driver.timerIsDue())
 }
 
 // driveUnattended drives a run that this process has made active on behalf of no caller, and returns
 // the driver. Where the run ends, the store keeps its result.
 func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
 	var res *codemode.Result
-	a := r.env.Observer.Enter(ctx, toolAdvance, r.session)
+	a := r.env.Observer.Enter(ctx, toolAdvance, r.Session)
 	defer func() { a.End(res) }()
 	defer r.contain(&res)
 	d = r.begin(a.Start)
 	d.unattended, d.delivery = true, kept
-	ctx = a.Drive(ctx, r.observed)
-	r.observed.Resumed(ctx, d.started)
-	ctx, stop := r.joined(ctx)
+	ctx = a.Drive(ctx, r.Observed)
+	r.Observed.Resumed(ctx, d.started)
+	ctx, stop := r.Joined(ctx)
 	defer stop()
 	res = d.resume(ctx, rec, r.env.Times.AdvancePatience)
 	return d

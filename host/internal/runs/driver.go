@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/awake"
@@ -65,7 +66,7 @@ func (r *driveRun) begin(start time.Time) *driver {
 	last := r.driver
 	d := &driver{
 		run: r, started: start,
-		output: output.Budget{Limit: r.settings.MaxOutput}, chargedOutput: last.chargedOutput,
+		output: output.Budget{Limit: r.Settings.MaxOutput}, chargedOutput: last.chargedOutput,
 		held: last.held, timerDue: last.timerDue, imageSize: last.imageSize, layers: last.layers, engineID: last.engineID,
 	}
 	if last.carried != nil {
@@ -85,9 +86,9 @@ func (d *driver) lease() error {
 	if err := d.awaitSlot(); err != nil {
 		return err
 	}
-	w, err := d.run.pool.Acquire(d.ctx, d.run.session.Identity(), d.run.limits())
+	w, err := d.run.pool.Acquire(d.ctx, d.run.Session.Identity(), d.run.limits())
 	if err != nil {
-		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+		h.Meters.Workers.Give(quota.OwnerOf(d.run.Session), 1)
 		return err
 	}
 	d.worker, d.layers, d.engineID = w, w.Layers(), w.EngineID()
@@ -96,7 +97,7 @@ func (d *driver) lease() error {
 
 // awaitSlot waits for a worker slot for as long as the caller waits.
 func (d *driver) awaitSlot() error {
-	why, err := d.run.env.awaitSlot(d.ctx, d.run.session, d.deadline, d.leaves)
+	why, err := d.run.env.awaitSlot(d.ctx, d.run.Session, d.deadline, d.leaves)
 	if why != nil {
 		d.refused = why
 	}
@@ -110,7 +111,7 @@ func (d *driver) release() {
 	}
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	d.run.env.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+	d.run.env.Meters.Workers.Give(quota.OwnerOf(d.run.Session), 1)
 }
 
 // evict takes the guest out of its worker. A guest that is too large stays.
@@ -123,7 +124,7 @@ func (d *driver) evict() error {
 		return err
 	}
 	d.release()
-	d.run.env.Observer.Debug.Decision("guest left its worker while it waits", "run", d.run.id)
+	d.run.env.Observer.Debug.Decision("guest left its worker while it waits", "run", d.run.ID)
 	return nil
 }
 
@@ -148,11 +149,11 @@ func (d *driver) snapshot() ([]byte, error) {
 		return d.image, nil
 	}
 	err := d.service(func(ctx context.Context) (err error) {
-		d.image, err = d.worker.Snapshot(ctx, int(d.run.settings.MaxSnapshot))
+		d.image, err = d.worker.Snapshot(ctx, int(d.run.Settings.MaxSnapshot))
 		return err
 	})
 	if err == nil {
-		if denied := d.run.calls.ChargeImage(len(d.image)); denied != nil {
+		if denied := d.run.Calls.ChargeImage(len(d.image)); denied != nil {
 			d.image = nil
 			return nil, calls.HeldTooMuch(denied)
 		}
@@ -173,9 +174,9 @@ func (d *driver) restore() error {
 	}
 	err := d.lease()
 	if err == nil {
-		d.run.env.Observer.Metrics.GuestRestored(EngineOf(d.engineID).Name)
+		d.run.env.Observer.Metrics.GuestRestored(run.EngineOf(d.engineID).Name)
 		if err = d.tryRestore(); d.processFailed(err) {
-			d.run.env.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.id, "error", err)
+			d.run.env.Logger.Warn("a guest worker could not take a suspended program; another one tries", "run", d.run.ID, "error", err)
 			if err = d.replaceWorker(); err == nil {
 				err = d.tryRestore()
 			}
@@ -184,7 +185,7 @@ func (d *driver) restore() error {
 	if !d.processFailed(err) {
 		return err
 	}
-	d.run.env.Logger.Error("no guest worker could take a suspended program; it waits on", "run", d.run.id, "error", err)
+	d.run.env.Logger.Error("no guest worker could take a suspended program; it waits on", "run", d.run.ID, "error", err)
 	d.release()
 	return errUnrestored
 }
@@ -207,9 +208,9 @@ func (d *driver) replaceWorker() error {
 	h := d.run.env
 	d.run.pool.Release(d.worker)
 	d.worker = nil
-	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.session.Identity(), d.run.limits())
+	w, err := d.run.pool.AcquireFresh(d.ctx, d.run.Session.Identity(), d.run.limits())
 	if err != nil {
-		h.meters.workers.Give(quota.OwnerOf(d.run.session), 1)
+		h.Meters.Workers.Give(quota.OwnerOf(d.run.Session), 1)
 		return err
 	}
 	d.worker, d.layers, d.engineID = w, w.Layers(), w.EngineID()
@@ -226,12 +227,12 @@ func (d *driver) turn() (*wire.Report, error) {
 		return nil, err
 	}
 	d.dropImage()
-	settlements, started, more := d.run.calls.DrainInbox()
+	settlements, started, more := d.run.Calls.DrainInbox()
 	if more {
 		d.run.arrived.Store(true)
 	}
 	if len(started) > 0 {
-		d.run.launch(started, d.run.record.Journal(d.run.background()))
+		d.run.launch(started, d.run.Record.Journal(d.run.Background()))
 	}
 	d.run.replay.Start(nil, settlements)
 	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
@@ -261,8 +262,8 @@ func (d *driver) dropImage() {
 		return
 	}
 	d.image = nil
-	if !d.run.record.IsVolatile() || !d.run.record.IsStored() {
-		_ = d.run.calls.ChargeImage(0) // less is never refused
+	if !d.run.Record.IsVolatile() || !d.run.Record.IsStored() {
+		_ = d.run.Calls.ChargeImage(0) // less is never refused
 	}
 }
 
@@ -271,8 +272,8 @@ func (d *driver) dropImage() {
 func (d *driver) failureFrom(err error) *codemode.Error {
 	var own *codemode.Error
 	switch {
-	case d.run.ctx.Err() != nil:
-		return d.run.aborted()
+	case d.run.Context.Err() != nil:
+		return d.run.Aborted()
 	case d.ctx.Err() != nil:
 		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
 		f.Err = context.Cause(d.ctx) // for tools, whose calls end with it
@@ -357,9 +358,9 @@ func (d *driver) ready() *codemode.Result {
 func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	r := d.run
 	f := d.absorb(rep)
-	if r.ctx.Err() != nil {
+	if r.Context.Err() != nil {
 		// The guest may have seen its calls cancelled before we did.
-		f = d.failureFrom(r.ctx.Err())
+		f = d.failureFrom(r.Context.Err())
 	}
 	if f != nil {
 		return d.failed(f)
@@ -373,7 +374,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	if f := d.overBudget(nil); f != nil {
 		return d.failed(f)
 	}
-	b, f := r.record.Admit(rep.Requests)
+	b, f := r.Record.Admit(rep.Requests)
 	if f != nil {
 		return d.failed(f)
 	}
@@ -391,7 +392,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 // checkpoint starts calls of the guest's last turn as the record of the run allows.
 func (d *driver) checkpoint(fresh []*calls.Entry) error {
 	r := d.run
-	started, lost, err := r.record.Checkpoint(r.background(), fresh, d.snapshot, func(rec *runstore.Record) {
+	started, lost, err := r.Record.Checkpoint(r.Background(), fresh, d.snapshot, func(rec *runstore.Record) {
 		rec.Counters = d.lap()
 		rec.Expires = d.expiresAfter(d.deadline)
 		d.output.Store(rec)
@@ -400,7 +401,7 @@ func (d *driver) checkpoint(fresh []*calls.Entry) error {
 		}
 	})
 	d.launch(started, lost)
-	return cmp.Or(err, r.record.GaveUp())
+	return cmp.Or(err, r.Record.GaveUp())
 }
 
 // lap adds the time since the Exec or Wait started, or since the last lap, to the run's
@@ -408,7 +409,7 @@ func (d *driver) checkpoint(fresh []*calls.Entry) error {
 func (d *driver) lap() runstore.Counters {
 	now := time.Now()
 	defer func() { d.started = now }()
-	return d.run.calls.Lap(d.started, now)
+	return d.run.Calls.Lap(d.started, now)
 }
 
 // woke says why a driver stopped waiting.
@@ -442,8 +443,8 @@ func (d *driver) await() (woke, error) {
 	turns := d.turns
 	for ; ; status = d.look() {
 		switch {
-		case r.ctx.Err() != nil:
-			return 0, r.ctx.Err()
+		case r.Context.Err() != nil:
+			return 0, r.Context.Err()
 		case d.ctx.Err() != nil:
 			return 0, d.ctx.Err()
 		case timer == nil && !status.Pending:
@@ -464,7 +465,7 @@ func (d *driver) await() (woke, error) {
 		late, due := false, false
 		d.releaseLock()
 		select {
-		case <-r.wake:
+		case <-r.Wake:
 		case <-d.over:
 		case <-timer:
 			due = true
@@ -521,13 +522,13 @@ func (d *driver) goOn() (res *codemode.Result) {
 func (r *driveRun) limits() wire.Limits {
 	// Items are counted against MaxOutput here, to the byte; the guest must not
 	// drop any before.
-	return wire.Limits{MemoryBytes: uint64(r.settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
+	return wire.Limits{MemoryBytes: uint64(r.Settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
 }
 
 // cell is what the worker needs to start the program.
 func (r *driveRun) cell(code, language string) wire.Cell {
 	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
-	for _, n := range r.view().Namespaces {
+	for _, n := range r.View().Namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
 	}
 	return c
@@ -539,7 +540,7 @@ func (d *driver) isCallersTurn(s calls.Status) bool {
 	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
 		return false
 	}
-	list, err := policy.Select(d.ctx, d.run.env.ApprovalStore, policy.Filter{RunID: d.run.id}, time.Now())
+	list, err := policy.Select(d.ctx, d.run.env.ApprovalStore, policy.Filter{RunID: d.run.ID}, time.Now())
 	return err == nil && len(list) >= s.BlockedOnPeople
 }
 

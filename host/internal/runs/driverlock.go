@@ -38,7 +38,7 @@ func (l *driverLock) acquire() {
 // started, their answers are not deliverable yet.
 func (d *driver) look() calls.Status {
 	d.run.arrived.Store(false)
-	s := d.run.calls.Status()
+	s := d.run.Calls.Status()
 	if s.Deliverable && d.run.unstarted.Load() > 0 {
 		s.Deliverable = false
 		d.run.arrived.Store(true)
@@ -51,7 +51,7 @@ func (d *driver) releaseLock() {
 	d.run.waiting.Store(d)
 	d.holder.Unlock()
 	if d.run.arrived.Load() && d.run.unstarted.Load() == 0 {
-		d.run.notify()
+		d.run.Notify()
 	}
 }
 
@@ -82,7 +82,7 @@ func (r *driveRun) settled() (next []callJob) {
 func (d *driver) driveOn() []callJob {
 	r := d.run
 	if !d.isPlain(d.look()) {
-		r.notify()
+		r.Notify()
 		return nil
 	}
 	d.onCall, d.next = true, nil
@@ -94,7 +94,7 @@ func (d *driver) driveOn() []callJob {
 		r.waiting.CompareAndSwap(d, nil)
 		d.over <- struct{}{}
 	case !d.timerDue.IsZero():
-		r.notify() // to set the timer
+		r.Notify() // to set the timer
 	}
 	return d.next
 }
@@ -104,7 +104,7 @@ func (d *driver) driveOn() []callJob {
 func (d *driver) isPlain(s calls.Status) bool {
 	e := d.run.env
 	return s.Deliverable && s.TellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
-		d.run.ctx.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.parking) && !calls.IsClosed(d.leaves) && e.clock.Until(d.deadline) > 0
+		d.run.Context.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.parking) && !calls.IsClosed(d.leaves) && e.Clock.Until(d.deadline) > 0
 }
 
 // turnHere is a turn and what it comes to, contained.

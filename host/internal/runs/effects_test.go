@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -77,7 +78,7 @@ func TestAnEffectIsInTheJournalBeforeItsCall(t *testing.T) {
 // journaled makes the journal of a run that has ended, with one effect of each state.
 func journaled(t *testing.T, store runstore.EffectStore, session codemode.Session, states ...runstore.EffectState) (runID string) {
 	t.Helper()
-	runID, err := newRunID()
+	runID, err := run.NewID()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func journaled(t *testing.T, store runstore.EffectStore, session codemode.Sessio
 	for i, s := range states {
 		n := i + 1
 		err := j.Put(false, runstore.Effect{
-			Number: n, CallID: string(rune('a' + i)), State: s, Inverse: "quoin:core:remove", Input: json.RawMessage(`{}`), Undo: runPrefix + "00000000000000000000000000000000",
+			Number: n, CallID: string(rune('a' + i)), State: s, Inverse: "quoin:core:remove", Input: json.RawMessage(`{}`), Undo: run.Prefix + "00000000000000000000000000000000",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +123,7 @@ func TestAnInverseIsRepeatedOnlyIfItMayBe(t *testing.T) {
 				t.Fatal(err)
 			}
 			effect := u.Effects.Effects[0]
-			if called := effect.Undo != runPrefix+"00000000000000000000000000000000"; called != tt.repeat || !u.Stopped {
+			if called := effect.Undo != run.Prefix+"00000000000000000000000000000000"; called != tt.repeat || !u.Stopped {
 				t.Errorf("called again: %v, want %v; the journal has %+v", called, tt.repeat, effect)
 			}
 			undoing := &undoing{engine: e, session: session}

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -36,8 +37,8 @@ type Engine struct {
 	lastWakes atomic.Pointer[context.Context]
 
 	mu        sync.Mutex
-	closing   bool            // nothing new is let in
-	closed    bool            // close has started
+	closing   bool                 // nothing new is let in
+	closed    bool                 // close has started
 	runs      map[string]*driveRun // active and suspended, by run id
 	recent    recentRuns
 	driving   calls.InFlight // Execs and Waits
@@ -51,8 +52,8 @@ type gauges struct{ *Engine }
 // Metrics returns what metrics read of the engine, for a host of that version.
 func (e *Engine) Metrics(version string) metrics.State {
 	g := gauges{e}
-	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.performing.Now, Held: g.held, Engine: g.engine, Version: version,
-		Due: g.due, Store: func() (runstore.Health, bool) { return e.StoreHealth(e.life) }}
+	return metrics.State{Pool: g.pool, Runs: g.runs, Foreign: g.foreignRuns, Calls: e.Performing.Now, Held: g.held, Engine: g.engine, Version: version,
+		Due: g.due, Store: func() (runstore.Health, bool) { return e.StoreHealth(e.Life) }}
 }
 
 func (e gauges) pool() metrics.Pool {
@@ -74,7 +75,7 @@ func (e gauges) engine() (name, id string) {
 	if e.Pool != nil {
 		_, id = e.Pool.Engine()
 	}
-	return EngineOf(id).Name, id
+	return run.EngineOf(id).Name, id
 }
 
 func (e gauges) runs() (active, suspended int) {
@@ -82,7 +83,7 @@ func (e gauges) runs() (active, suspended int) {
 	runs := slices.Collect(maps.Values(e.Engine.runs))
 	e.mu.Unlock()
 	for _, r := range runs {
-		if r.now() == stateParked {
+		if r.Now() == run.Parked {
 			suspended++
 		} else {
 			active++
@@ -94,10 +95,10 @@ func (e gauges) runs() (active, suspended int) {
 func (e gauges) foreignRuns() int { return int(e.foreign.Load()) }
 
 func (e gauges) held() (bytes, limit int64) {
-	if e.meters == nil {
+	if e.Meters == nil {
 		return 0, 0
 	}
-	return e.meters.held.Used(), e.meters.held.Total()
+	return e.Meters.Held.Used(), e.Meters.Held.Total()
 }
 
 // runByID returns the run of this process with that id, or nil.
@@ -117,10 +118,10 @@ func (e *Engine) recordFor(ctx context.Context, s codemode.Session, id string) (
 		}
 	}
 	if err != nil {
-		return nil, withRecord(fault.FromStore(err), rec)
+		return nil, run.WithRecord(fault.FromStore(err), rec)
 	}
 	if rec.Moving != "" {
-		return nil, withRecord(beingMoved(), rec)
+		return nil, run.WithRecord(beingMoved(), rec)
 	}
 	return rec, nil
 }
@@ -138,7 +139,7 @@ func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*driveRu
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs {
-		if wanted(r.session) {
+		if wanted(r.Session) {
 			out = append(out, r)
 		}
 	}
@@ -169,15 +170,15 @@ func (e *Engine) add(r *driveRun) *codemode.Error {
 	if e.closed {
 		return fault.Closing()
 	}
-	e.runs[r.id] = r
+	e.runs[r.ID] = r
 	return nil
 }
 
 func (e *Engine) remove(r *driveRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.runs[r.id] == r {
-		delete(e.runs, r.id)
+	if e.runs[r.ID] == r {
+		delete(e.runs, r.ID)
 	}
 }
 

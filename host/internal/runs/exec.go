@@ -7,19 +7,20 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 )
 
 // Exec is Host.Exec.
-func (e *Engine) Exec(ctx context.Context, s codemode.Session, in Input) *codemode.Result {
+func (e *Engine) Exec(ctx context.Context, s codemode.Session, in run.Input) *codemode.Result {
 	a := e.Observer.Enter(ctx, toolExec, s)
 	return a.End(e.exec(ctx, a, s, in))
 }
 
-func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session, in Input) (res *codemode.Result) {
+func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session, in run.Input) (res *codemode.Result) {
 	defer e.containRefusal(&res)
 	settings := e.SettingsOf(s)
-	code, language, f := in.source(settings)
+	code, language, f := in.Source(settings)
 	if f == nil && settings.Disabled {
 		f = codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "code mode is disabled: set tools.codeMode.enabled to true.")
 	}
@@ -28,7 +29,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 		to, f = e.Views.AccessFor(s, in)
 	}
 	if f == nil {
-		f = e.usedUp(s)
+		f = e.UsedUp(s)
 	}
 	if f == nil {
 		f = e.enter()
@@ -40,42 +41,42 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	id := in.RunID
 	if id == "" {
 		var err error
-		if id, err = newRunID(); err != nil {
+		if id, err = run.NewID(); err != nil {
 			return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err).Result()
 		}
 	}
 	r := e.makeRun(id, s, language, to, e.Pool)
-	r.calls.UseKey(in.IdempotencyKey)
+	r.Calls.UseKey(in.IdempotencyKey)
 	if in.MaxOutput > 0 {
-		r.settings.MaxOutput = in.MaxOutput
+		r.Settings.MaxOutput = in.MaxOutput
 	}
 	r.begin(a.Start)
 	if f := e.add(r); f != nil {
 		return f.Result()
 	}
-	return r.start(a.Drive(ctx, r.observed), in, program{Code: code, Language: language, Title: in.Title})
+	return r.start(a.Drive(ctx, r.Observed), in, program{Code: code, Language: language, Title: in.Title})
 }
 
 // start runs the program to its first result.
-func (r *driveRun) start(ctx context.Context, in Input, asked program) (res *codemode.Result) {
+func (r *driveRun) start(ctx context.Context, in run.Input, asked program) (res *codemode.Result) {
 	defer r.contain(&res)
-	ctx, stop := r.joined(ctx)
+	ctx, stop := r.Joined(ctx)
 	defer stop()
-	r.drivenBy(ctx)
+	r.DrivenBy(ctx)
 	p, f := r.judge(ctx, asked)
 	in.Title = p.Title
 	r.setLanguage(p.Language)
 	if in.IdempotencyKey == "" { // else the host has written it, and there is nothing to save
-		r.code, r.title = p.Code, p.Title
+		r.Code, r.Title = p.Code, p.Title
 	}
-	r.observed.Started(p.Code, r.language, in.Title, p.Code != asked.Code, r.driver.started)
+	r.Observed.Started(p.Code, r.Language, in.Title, p.Code != asked.Code, r.driver.started)
 	if f == nil {
 		f = r.env.mayStart(ctx, p)
 	}
 	if f != nil {
 		return r.driver.failed(f)
 	}
-	r.driver.limit(ctx, r.settings.ComputeTime(in.Timeout), r.settings.WaitTime(in.Wait))
+	r.driver.limit(ctx, r.Settings.ComputeTime(in.Timeout), r.Settings.WaitTime(in.Wait))
 	if r.driver.held != nil {
 		return r.driver.goOn()
 	}
@@ -95,8 +96,8 @@ func (d *driver) first(p program) (res *codemode.Result) {
 // containRefusal is deferred by calls that may drive a run and have no run yet.
 func (e *Engine) containRefusal(res **codemode.Result) {
 	if p := recover(); p != nil {
-		e.ReportPanic(duringRun, p)
-		*res = panicked().Result()
+		e.ReportPanic(run.DuringRun, p)
+		*res = run.Panicked().Result()
 	}
 }
 
@@ -106,7 +107,7 @@ func (e *driveEnv) mayStart(ctx context.Context, p program) *codemode.Error {
 	if !strings.Contains(p.Code, "yield_control") {
 		return nil
 	}
-	f := e.storeAway(ctx)
+	f := e.StoreAway(ctx)
 	if f != nil {
 		f = fault.Add(f, " This one was not started, because it has yield_control in it.")
 	}

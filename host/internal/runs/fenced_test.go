@@ -23,10 +23,10 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		r := newTestRun(t, e)
 		owner := e.recordOwner(r)
 		owner.Lost = nil
-		r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
+		r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
 		c := r.callOf(t, "echo")
-		r.record.GiveUp(runstore.ErrFenced)
-		if next, _ := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.calls.Status().Deliverable {
+		r.Record.GiveUp(runstore.ErrFenced)
+		if next, _ := r.perform(c.Entry, lost); len(next) != 0 || c.Entry.State == runstore.CallSettled || r.Calls.Status().Deliverable {
 			t.Errorf("after %v the call has settled: %s", lost, c.Entry.Answer)
 		}
 	}

@@ -3,20 +3,21 @@ package runs
 import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // leaveGivenUp lets go of a run that its record has given up. An active one is let go of
 // by its driver.
 func (r *driveRun) leaveGivenUp() {
-	cause := r.record.GaveUp()
-	r.env.guard(func() {
-		for !r.isOver() {
-			if r.moveTo(stateActive) {
+	cause := r.Record.GaveUp()
+	r.env.Guard(func() {
+		for !r.IsOver() {
+			if r.MoveTo(run.Active) {
 				r.letGo(cause)
 				return
 			}
-			if r.cancelIfActive(cause) {
+			if r.CancelIfActive(cause) {
 				return
 			}
 		}
@@ -25,10 +26,10 @@ func (r *driveRun) leaveGivenUp() {
 
 // notEnded is why the run has not ended though this process is done with it; nil: it has.
 func (r *driveRun) notEnded() *codemode.Error {
-	if r.now() == stateLeft { // another host may go on with it
+	if r.Now() == run.Left { // another host may go on with it
 		return fault.FromStore(runstore.ErrClaimed)
 	}
-	if cause := r.record.GaveUp(); cause != nil {
+	if cause := r.Record.GaveUp(); cause != nil {
 		return fault.FromStore(cause)
 	}
 	return nil
@@ -36,7 +37,7 @@ func (r *driveRun) notEnded() *codemode.Error {
 
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
 func (r *driveRun) givenUpResult() *codemode.Result {
-	f := fault.FromStore(r.record.GaveUp())
+	f := fault.FromStore(r.Record.GaveUp())
 	if f.Reason == codemode.ReasonStoreFailed {
 		f = fault.Add(f, fault.KeptAsItWas)
 	}

@@ -36,9 +36,9 @@ type runFiles struct{ *callRun }
 func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bool) {
 	switch path {
 	case fileCatalog:
-		return r.view().Catalog.GuestEntriesJSON(), true
+		return r.View().Catalog.GuestEntriesJSON(), true
 	case fileTools:
-		return r.view().Catalog.SafeNamesJSON(), true
+		return r.View().Catalog.SafeNamesJSON(), true
 	case filePrograms:
 		return r.programsFile(), true
 	}
@@ -46,14 +46,14 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 		return r.programFile(key)
 	}
 	if question, ok := strings.CutPrefix(path, view.PrefixHint); ok {
-		h := view.Hints{View: r.view(), Layers: r.access.Layers, Scope: r.scopes.get, Servers: r.env.Views.MCPStatus, Coming: r.env.Views.ComingPlugins, Used: r.used.tools}
+		h := view.Hints{View: r.View(), Layers: r.Access.Layers, Scope: r.Scopes.Get, Servers: r.env.Views.MCPStatus, Coming: r.env.Views.ComingPlugins, Used: r.Used.Tools}
 		return h.Explain(question)
 	}
 	if strings.HasPrefix(path, view.PrefixAPI) {
 		return r.apiFile(ctx, path)
 	}
 	if path == view.FileMCP || strings.HasPrefix(path, view.PrefixMCP) {
-		return r.view().MCPFile(path)
+		return r.View().MCPFile(path)
 	}
 	id, ok := strings.CutPrefix(path, prefixScope)
 	if !ok {
@@ -63,7 +63,7 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 	if !ok {
 		return nil, false
 	}
-	reg, ok := r.view().Namespace(id)
+	reg, ok := r.View().Namespace(id)
 	if !ok {
 		return nil, false
 	}
@@ -78,7 +78,7 @@ func (r runFiles) serve(ctx context.Context, path string) (data []byte, found bo
 // a plugin returns is checked in full before the guest sees any of it. A failure is
 // not kept: the next use asks again.
 func (r *callRun) scope(ctx context.Context, reg *namespaces.Registration) (*namespaces.Scope, error) {
-	scope := r.scopes.get(reg.ID)
+	scope := r.Scopes.Get(reg.ID)
 	if scope != nil {
 		return scope, nil
 	}
@@ -100,7 +100,7 @@ func (r *callRun) scope(ctx context.Context, reg *namespaces.Registration) (*nam
 	if err := scope.CheckTargets(reg.RequiredTools); err != nil {
 		return nil, err
 	}
-	r.scopes.put(reg.ID, scope)
+	r.Scopes.Put(reg.ID, scope)
 	return scope, nil
 }
 
@@ -114,7 +114,7 @@ func (r *callRun) createScope(ctx context.Context, reg *namespaces.Registration)
 	answered := make(chan answer, 1)
 	go func() {
 		a := answer{err: errScopePanicked}
-		r.env.guard(func() { a.v, a.err = reg.CreateScope(ctx, r.runContext(reg.PluginID)) })
+		r.env.Guard(func() { a.v, a.err = reg.CreateScope(ctx, r.RunContext(reg.PluginID)) })
 		answered <- a
 	}()
 	select {
@@ -170,7 +170,7 @@ type scopeDeclaration struct {
 // the run's own. A plugin is asked for a scope only by who reads the file of its
 // namespace, or the list of all files, which tells their sizes.
 func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found bool) {
-	v := r.view()
+	v := r.View()
 	if path == view.FileAPIIndex && (len(v.Namespaces) > 0 || len(r.visiblePrograms()) > 0) {
 		return r.apiIndex(ctx, v), true
 	}
@@ -180,12 +180,12 @@ func (r runFiles) apiFile(ctx context.Context, path string) (data []byte, found 
 	if name, ok := strings.CutPrefix(path, view.PrefixAPI+prefixScopeAPI); ok {
 		return r.scopeFile(ctx, v, name)
 	}
-	if data, found := r.env.kept.file(r.session, strings.TrimPrefix(path, view.PrefixAPI)); found {
+	if data, found := r.env.kept.file(r.Session, strings.TrimPrefix(path, view.PrefixAPI)); found {
 		return data, true
 	}
 	data, tool, found := v.Declarations.File(path)
 	if tool != nil {
-		r.used.note(tool)
+		r.Used.Note(tool)
 	}
 	return data, found
 }
@@ -216,7 +216,7 @@ func (r runFiles) scopeFile(ctx context.Context, v *view.View, name string) (dat
 		}
 		d := r.declareScope(ctx, v, reg, true)
 		for _, tool := range d.tools {
-			r.used.note(tool)
+			r.Used.Note(tool)
 		}
 		return d.text, true
 	}

@@ -33,7 +33,7 @@ const (
 func (c *call) hadNoEffect(first bool) {
 	c.invoked, c.resumption = false, nil
 	if first {
-		c.run.calls.UnmarkDispatched(c.Entry)
+		c.run.Calls.UnmarkDispatched(c.Entry)
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault
 	if ctx.Err() != nil {
 		return c.notMade(fault.NotDispatched())
 	}
-	if c.run.calls.NextRound(c.Entry) > maxRounds {
+	if c.run.Calls.NextRound(c.Entry) > maxRounds {
 		return c.notMade(fault.Reject(fault.CodeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)
@@ -160,27 +160,27 @@ func (h *heldQuestions) ask(call, ctx context.Context, q codemode.Question) (non
 
 // hold puts an approval with one question to a person while the call is held open.
 func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.QuestionAnswer, err error) {
-	r, owner := c.run, quota.OwnerOf(c.run.session)
-	if d := r.env.meters.approvals.Take(owner, 1); d != nil {
-		r.env.ReportDenied(r.session, d)
+	r, owner := c.run, quota.OwnerOf(c.run.Session)
+	if d := r.env.Meters.Approvals.Take(owner, 1); d != nil {
+		r.env.ReportDenied(r.Session, d)
 		return none, d
 	}
-	defer r.env.meters.approvals.Give(owner, 1)
+	defer r.env.Meters.Approvals.Give(owner, 1)
 	err = r.put(a,
-		func(keep time.Time) { r.calls.SetHeld(c.Entry, a.ID, 1, keep) },
-		func() { r.calls.SetHeld(c.Entry, "", -1, time.Time{}) })
+		func(keep time.Time) { r.Calls.SetHeld(c.Entry, a.ID, 1, keep) },
+		func() { r.Calls.SetHeld(c.Entry, "", -1, time.Time{}) })
 	if err != nil {
 		return none, err
 	}
 	runObserver{r}.observeQuestion(c.Entry, a)
 	decided, err := r.awaitDecision(ctx, a.ID)
-	r.calls.SetHeld(c.Entry, "", 0, time.Time{})
+	r.Calls.SetHeld(c.Entry, "", 0, time.Time{})
 	if err != nil {
-		r.env.cancelApproval(r.background(), a.ID)
+		r.env.CancelApproval(r.Background(), a.ID)
 		return none, err
 	}
 	runObserver{r}.observeDecision(c.Entry, decided)
-	if err := r.record.Journal(r.background()); err != nil {
+	if err := r.Record.Journal(r.Background()); err != nil {
 		return none, err
 	}
 	switch {

@@ -22,26 +22,26 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 		return c.notMade(fault.NotDispatched())
 	}
 	r := c.run
-	owner := quota.OwnerOf(r.session)
-	if d := r.env.meters.calls.Take(owner, 1); d != nil {
-		r.env.ReportDenied(r.session, d)
+	owner := quota.OwnerOf(r.Session)
+	if d := r.env.Meters.Calls.Take(owner, 1); d != nil {
+		r.env.ReportDenied(r.Session, d)
 		return c.notMade(fault.Reject(fault.CodeQuota, "The call of %q was not made: %v. Await some calls before you make more.", c.subject.ToolName, d))
 	}
-	defer r.env.meters.calls.Give(owner, 1)
+	defer r.env.Meters.Calls.Give(owner, 1)
 	c.invoked = true
-	first := r.calls.MarkDispatched(c.Entry, !c.tool.ReadOnly)
+	first := r.Calls.MarkDispatched(c.Entry, !c.tool.ReadOnly)
 	held := &heldQuestions{call: c}
 	inverse := c.expectEffect()
 	start := time.Now()
 	inv := catalog.Invocation{
 		ID:             c.PublicID(),
-		RunID:          r.id,
+		RunID:          r.ID,
 		ToolID:         c.tool.ID(),
 		IdempotencyKey: c.IdempotencyKey,
-		Epoch:          r.record.Epoch(),
+		Epoch:          r.Record.Epoch(),
 		Session: codemode.Session{
-			AgentID: r.session.AgentID, SessionKey: r.session.SessionKey,
-			SessionID: r.session.SessionID, TurnID: r.session.TurnID,
+			AgentID: r.Session.AgentID, SessionKey: r.Session.SessionKey,
+			SessionID: r.Session.SessionID, TurnID: r.Session.TurnID,
 		},
 		Input:      c.input,
 		Approvals:  c.approvals,
@@ -51,7 +51,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 			return held.ask(ctx, actx, q)
 		},
 		RevertBy: inverse.Taker(),
-		Deadline: r.requestDeadline(),
+		Deadline: r.RequestDeadline(),
 	}
 	value, err := c.invokeTool(catalog.WithInvocation(ctx, &inv), inv)
 	held.end()
@@ -75,7 +75,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 // invokeTool calls the callback that the run's client brought, asks the client, or calls
 // the tool itself.
 func (c *call) invokeTool(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
-	client := c.run.access.Client
+	client := c.run.Access.Client
 	if client != nil && client.Callbacks[c.tool.ID()] != nil {
 		return client.Callbacks[c.tool.ID()](ctx, inv)
 	}

@@ -28,7 +28,7 @@ func invokeQuery(ctx context.Context, c *call) *fault.Rejection {
 
 // answer serves the calls that the catalog alone can answer.
 func (r *callRun) answer(c *call) (json.RawMessage, *fault.Rejection) {
-	cat := r.view().Catalog
+	cat := r.View().Catalog
 	var v any
 	switch wire.Method(c.Method) {
 	case wire.MethodSearch:
@@ -50,7 +50,7 @@ func (r *callRun) answer(c *call) (json.RawMessage, *fault.Rejection) {
 		if err != nil {
 			return nil, fault.RejectionFromCatalog(err)
 		}
-		r.used.note(tool)
+		r.Used.Note(tool)
 		v = d
 	}
 	b, err := jsontext.Marshal(v)

@@ -27,7 +27,7 @@ func (r *driveRun) judge(ctx context.Context, p program) (program, *codemode.Err
 	}
 	pc := r.programCall(params, policy.InputKind(p.Language))
 	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
-		return rewrittenProgram(r.settings, before, after)
+		return rewrittenProgram(r.Settings, before, after)
 	})
 	if b := ruling.Block; b != nil {
 		return p, r.programBlocked(ctx, b)
@@ -45,11 +45,11 @@ func (r *driveRun) judge(ctx context.Context, p program) (program, *codemode.Err
 // hold makes the run wait for a person before the program starts.
 func (r *driveRun) hold(ctx context.Context, p program, pc policy.Call, asks []policy.Ask) *codemode.Error {
 	c := &call{run: r.callRun, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
-	r.calls.Hold(c.Entry)
+	r.Calls.Hold(c.Entry)
 	err := c.ask(ctx, asks)
 	runObserver{r.callRun}.observeQuestion(c.Entry, c.question)
 	if c.question == nil {
-		r.calls.Release(c.Entry)
+		r.Calls.Release(c.Entry)
 	}
 	switch {
 	case err != nil:
@@ -57,7 +57,7 @@ func (r *driveRun) hold(ctx context.Context, p program, pc policy.Call, asks []p
 	case c.question == nil:
 		return nil
 	}
-	started := r.calls.Start([]*calls.Entry{c.Entry})
+	started := r.Calls.Start([]*calls.Entry{c.Entry})
 	r.driver.held = &p
 	r.launch(started, nil)
 	return nil
@@ -70,7 +70,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 	if err := d.lease(); err != nil {
 		return nil, err
 	}
-	c, p := r.calls.TakeHeld(), d.held
+	c, p := r.Calls.TakeHeld(), d.held
 	d.held = nil
 	d.image = nil // a record without an image has an empty one
 	if !c.OK {
@@ -89,7 +89,7 @@ func (r *driveRun) reviveHeld(c *calls.Entry) error {
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}
-	r.driver.held, r.language, r.code = &p, p.Language, p.Code
+	r.driver.held, r.Language, r.Code = &p, p.Language, p.Code
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (r *driveRun) programBlocked(ctx context.Context, b *policy.Block) *codemod
 	case b.Err != nil && ctx.Err() != nil:
 		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
 	case b.Err != nil:
-		r.env.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.id, "error", b.Err)
+		r.env.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.ID, "error", b.Err)
 		return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
 	case b.Reason == "":
 		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)

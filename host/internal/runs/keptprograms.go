@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/programs"
 )
 
@@ -20,7 +21,7 @@ const maxUnkept = 64
 // keptPrograms keeps the programs of runs, so that they can be saved under a name. The
 // runs do not wait for the store. It is safe for concurrent use.
 type keptPrograms struct {
-	ProgramConfig
+	run.ProgramConfig
 	guard func(func())
 	log   *slog.Logger
 
@@ -42,17 +43,17 @@ var onlyRunsSaved = regexp.MustCompile(`^return await programs\.run\("[^"\\]*"(?
 
 // keep keeps the program of a run that was suspended, or that has completed, unless it
 // only runs a saved one.
-func (k *keptPrograms) keep(r *baseRun, completed bool) {
-	if k.Store == nil || k.KeepFor <= 0 || len(r.code) > programs.MaxCode || onlyRunsSaved.MatchString(r.code) {
+func (k *keptPrograms) keep(r *run.Run, completed bool) {
+	if k.Store == nil || k.KeepFor <= 0 || len(r.Code) > programs.MaxCode || onlyRunsSaved.MatchString(r.Code) {
 		return
 	}
 	now := time.Now()
 	u := unkept{
 		Kept: programs.Kept{
-			RunID: r.id, Session: r.session, Language: r.language, Code: r.code, Title: r.title,
+			RunID: r.ID, Session: r.Session, Language: r.Language, Code: r.Code, Title: r.Title,
 			Completed: completed, At: now.UTC(), Expires: now.Add(k.KeepFor).UTC(),
 		},
-		digests: r.used.stored(), catalog: r.view().Catalog,
+		digests: r.Used.Stored(), catalog: r.View().Catalog,
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +115,7 @@ func (u *unkept) tools() []programs.Tool {
 			continue
 		}
 		tool, ok := u.catalog.ByID(id)
-		if ok && schemaDigest(tool) != u.digests[id] {
+		if ok && run.SchemaDigest(tool) != u.digests[id] {
 			tool = nil
 		}
 		out = append(out, programs.ToolOf(id, u.digests[id], tool))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/programs"
 )
@@ -29,11 +30,11 @@ func (p *panickyStore) Keep(_ context.Context, k *programs.Kept) error {
 }
 
 // keptRun is as much of a run as keeping its program takes.
-func keptRun(id, code string) *baseRun {
+func keptRun(id, code string) *run.Run {
 	v := &view.View{Catalog: &catalog.Catalog{}}
 	to := &view.Access{}
 	to.View.Store(v)
-	return &baseRun{id: id, code: code, session: codemode.Session{SessionID: "s"}, access: to}
+	return &run.Run{ID: id, Code: code, Session: codemode.Session{SessionID: "s"}, Access: to}
 }
 
 // TestProgramsAreKeptWhileOthersSave: saving waits for what all runs keep at that
@@ -45,7 +46,7 @@ func TestProgramsAreKeptWhileOthersSave(t *testing.T) {
 		step()
 	}
 	store := &panickyStore{}
-	k := &keptPrograms{ProgramConfig: ProgramConfig{Store: store, KeepFor: time.Hour}, guard: guard, log: slog.New(slog.DiscardHandler)}
+	k := &keptPrograms{ProgramConfig: run.ProgramConfig{Store: store, KeepFor: time.Hour}, guard: guard, log: slog.New(slog.DiscardHandler)}
 	k.keep(keptRun("run_0", "panic"), true)
 	k.flush()
 	var all sync.WaitGroup

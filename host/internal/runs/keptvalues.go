@@ -112,7 +112,7 @@ func (k *keptValues) file(caller codemode.Session, path string) (data []byte, fo
 // keep keeps the value of the run, and says how a later program gets it and what it is.
 func (r *callRun) keep(value json.RawMessage) string {
 	what := " It is " + jsontext.Outline(value) + "."
-	path := r.env.kept.put(r.session, value, time.Now().Add(r.settings.SnapshotTTL))
+	path := r.env.kept.put(r.Session, value, time.Now().Add(r.Settings.SnapshotTTL))
 	if path == "" {
 		return what
 	}

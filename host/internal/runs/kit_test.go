@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -30,7 +31,7 @@ func (v fixedViews) access() *view.Access {
 	return to
 }
 
-func (v fixedViews) AccessFor(codemode.Session, Input) (*view.Access, *codemode.Error) {
+func (v fixedViews) AccessFor(codemode.Session, run.Input) (*view.Access, *codemode.Error) {
 	return v.access(), v.refuses
 }
 
@@ -57,7 +58,7 @@ func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approval
 	e := New(t.Context(), settings)
 	t.Cleanup(e.End)
 	log := slog.New(slog.DiscardHandler)
-	e.Configure(Config{
+	e.Configure(run.Config{
 		Store: store, ApprovalStore: approvals, Logger: log, Observer: observe.New(observe.Options{Logger: log}), Quotas: codemode.Quotas{}.WithDefaults(), Advance: 1,
 		Views: fixedViews{view: view.New(c, namespaces.NewRegistry(), nil)}, SettingsOf: func(codemode.Session) codemode.Settings { return settings },
 		Hooks: func() *policy.Chain { return nil }, HoldPlugins: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
@@ -68,15 +69,15 @@ func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approval
 // newTestRun is an active run of the engine without a guest. Its record says nothing of what it is.
 func newTestRun(t *testing.T, e *Engine) *driveRun {
 	t.Helper()
-	id, err := newRunID()
+	id, err := run.NewID()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access(), nil)
 	owner := e.recordOwner(r)
-	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
-	r.record = journal.New(r.id, e.Store, 0, e.Logger, r.calls, owner)
-	r.drivenBy(t.Context())
+	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
+	r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
+	r.DrivenBy(t.Context())
 	if f := e.add(r); f != nil {
 		t.Fatal(f)
 	}
@@ -86,15 +87,15 @@ func newTestRun(t *testing.T, e *Engine) *driveRun {
 // callOf is a call of a tool of the engine, with a slot of the run.
 func (r *driveRun) callOf(t *testing.T, tool string) *call {
 	t.Helper()
-	found, err := r.view().Catalog.Resolve(tool)
+	found, err := r.View().Catalog.Resolve(tool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, f := r.calls.Admit([]wire.Request{{ID: uint64(len(r.calls.List()) + 1), Method: wire.MethodCall, Target: tool, Args: []byte(`{}`)}}, true)
+	b, f := r.Calls.Admit([]wire.Request{{ID: uint64(len(r.Calls.List()) + 1), Method: wire.MethodCall, Target: tool, Args: []byte(`{}`)}}, true)
 	if f != nil {
 		t.Fatal(f)
 	}
 	e := b.Started[0]
-	r.calls.Resolved(e, found.ID())
+	r.Calls.Resolved(e, found.ID())
 	return &call{Entry: e, run: r.callRun, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
 }

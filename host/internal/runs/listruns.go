@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -35,7 +36,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 		if ok {
 			out = append(out, info)
 		}
-		seen[r.id] = ok || r.now() != stateLeft
+		seen[r.ID] = ok || r.Now() != run.Left
 	}
 	for _, rec := range records {
 		if !seen[rec.ID] && wanted(rec.Session) {
@@ -53,7 +54,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 
 // Run is Host.Run.
 func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
-	if r := e.runByID(runID); r != nil && (e.volatile() || !r.isIdle()) {
+	if r := e.runByID(runID); r != nil && (e.Volatile() || !r.IsIdle()) {
 		if info, ok := r.info(); ok {
 			return info, nil
 		}

@@ -39,7 +39,7 @@ func (r *callRun) mcpTool(c *calls.Entry) (*catalog.Tool, bool) {
 	if name == "" || strings.Contains(c.Target, ":") {
 		return nil, false
 	}
-	return r.view().Catalog.ByID(string(catalog.SourceMCP) + ":" + c.Target + ":" + name)
+	return r.View().Catalog.ByID(string(catalog.SourceMCP) + ":" + c.Target + ":" + name)
 }
 
 // mcpInput makes the input of an MCP tool of the arguments of a call: at most
@@ -124,18 +124,18 @@ func (r *callRun) identify(c *calls.Entry) {
 		return
 	}
 	if wire.Method(c.Method) == wire.MethodCall {
-		if tool, err := r.view().Catalog.Resolve(c.Target); err == nil {
+		if tool, err := r.View().Catalog.Resolve(c.Target); err == nil {
 			c.Tool = tool.ID()
 		}
 		return
 	}
-	reg, known := r.view().Namespace(c.Target)
-	scope := r.scopes.get(c.Target)
+	reg, known := r.View().Namespace(c.Target)
+	scope := r.Scopes.Get(c.Target)
 	if !known || scope == nil {
 		return
 	}
 	if target, err := scope.Resolve(c.Path); err == nil {
-		if tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
+		if tool, ok := r.View().Catalog.ByOwner(target.Tool, reg.PluginID); ok {
 			c.Tool = tool.ID()
 		}
 	}

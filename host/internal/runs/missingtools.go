@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -84,7 +85,7 @@ const maxMissing = 8
 func toolsMissing(missing []string, rec *runstore.Record) *codemode.Error {
 	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
 		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."
-	return withRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, format, listed(missing), rec.Expires.UTC().Format(fault.TimeLayout)), rec)
+	return run.WithRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, format, listed(missing), rec.Expires.UTC().Format(fault.TimeLayout)), rec)
 }
 
 // listed is a list in words, cut where it gets long.

@@ -24,12 +24,12 @@ type idleRun struct {
 
 // idleRuns returns the idle runs that other processes may have.
 func (e *Engine) idleRuns() (out []idleRun) {
-	if e.volatile() {
+	if e.Volatile() {
 		return nil
 	}
 	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
-		if r.isIdle() {
-			r.record.Exclusive(func() { out = append(out, idleRun{r, r.record.Version()}) })
+		if r.IsIdle() {
+			r.Record.Exclusive(func() { out = append(out, idleRun{r, r.Record.Version()}) })
 		}
 	}
 	return out
@@ -68,7 +68,7 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 		stored[rec.ID] = rec
 	}
 	for _, r := range idle {
-		rec := stored[r.id]
+		rec := stored[r.ID]
 		if rec == nil && r.isPastExpiry() { // its timer ends it
 			continue
 		}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
 // New makes an engine. Configure and Start follow, in this order.
 func New(ctx context.Context, settings codemode.Settings) *Engine {
-	base := &baseEnv{settings: settings, clock: realClock{}}
-	base.life, base.End = context.WithCancel(context.WithoutCancel(ctx))
+	base := &run.Env{Settings: settings, Clock: run.RealClock{}}
+	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*driveRun)}
 	e.home = e
 	e.hint = func(id string) { e.advancer.hint(id) }
@@ -20,13 +21,13 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 }
 
 // Configure says what the engine is made of. It comes before Start.
-func (e *Engine) Configure(c Config) {
+func (e *Engine) Configure(c run.Config) {
 	c.Times = cmp.Or(c.Times, timing.Defaults)
 	e.Config = c
-	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.guard, log: c.Logger}
-	e.meters = newMeters(c.Quotas, c.MaxWorkers, e.settings)
+	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.Guard, log: c.Logger}
+	e.Meters = run.NewMeters(c.Quotas, c.MaxWorkers, e.Settings)
 	e.advancer = newAdvancer(e, c.Advance)
-	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard, e.approvalWatcher.retry = c.ApprovalStore, c.Logger, e.guard, c.Times.ApprovalRetry
+	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard, e.approvalWatcher.retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
 	e.asked.every, e.builds.times = c.Times.HostLook, c.Times
 }
 
@@ -37,7 +38,7 @@ func (e *Engine) Start(ctx context.Context, g Guests) (err error) {
 		GuestPath:  g.Path,
 		NativePath: g.NativePath,
 		Prepared:   g.Prepared,
-		Isolation:  guestrt.Isolation(e.settings.Isolation),
+		Isolation:  guestrt.Isolation(e.Settings.Isolation),
 		Logger:     e.Logger,
 	})
 	if err != nil {

@@ -23,14 +23,14 @@ func (c *call) noteEffect(e runstore.Effect) {
 	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {
 		return
 	}
-	if !c.run.effects.Keeps() {
+	if !c.run.Effects.Keeps() {
 		return
 	}
 	e.Number, e.CallID, e.Tool, e.At = c.effect, c.PublicID(), c.tool.ID(), time.Now().UTC()
-	err := c.run.effects.Put(c.run.background(), &e, revertible, c.run.isOver)
+	err := c.run.Effects.Put(c.run.Background(), &e, revertible, c.run.IsOver)
 	c.effect = e.Number
 	if err != nil {
 		c.run.env.Logger.Error("what a call has changed is not in the journal, and cannot be undone from there",
-			"run", c.run.id, "tool", e.Tool, "call", e.CallID, "error", err)
+			"run", c.run.ID, "tool", e.Tool, "call", e.CallID, "error", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -23,7 +24,7 @@ type callObservation struct {
 type runObserver struct{ *callRun }
 
 func (r runObserver) observeCall(c *call) callObservation {
-	return callObservation{r.callRun, r.observed.Call(c.PublicID(), c.Method)}
+	return callObservation{r.callRun, r.Observed.Call(c.PublicID(), c.Method)}
 }
 
 // before and after make callWatch of callObservation.
@@ -98,9 +99,9 @@ func (w queryWatch) after(stage string, c *call) {
 // observeQuestion reports an approval that was just put to people; nil is nothing.
 func (r runObserver) observeQuestion(c *calls.Entry, a *policy.Approval) {
 	if a != nil {
-		r.observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
-		r.observed.Asked(func() codemode.PendingApproval { return pendingApproval(a) })
-		r.env.announce(a)
+		r.Observed.ApprovalRequested(r.approvalOf(c, a.ID), a.Questions)
+		r.Observed.Asked(func() codemode.PendingApproval { return run.PendingApproval(a) })
+		r.env.Announce(a)
 	}
 }
 
@@ -109,33 +110,33 @@ func (r runObserver) observeDecision(c *calls.Entry, a *policy.Approval) {
 	if a != nil {
 		o := r.approvalOf(c, a.ID)
 		o.Decision, o.By = cmp.Or(string(a.Decision), string(a.State)), a.By
-		r.observed.ApprovalDecided(o, a.Answers)
+		r.Observed.ApprovalDecided(o, a.Answers)
 	}
 }
 
 // leaves reports whether a call has not ended but its host does: it waits for a
 // person or for the run's client, and another host goes on with that.
 func (r *callRun) leaves(c *call) bool {
-	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.record.IsVolatile() {
+	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.Record.IsVolatile() {
 		return false
 	}
-	if s := r.now(); s != stateLeaving && s != stateLeft {
+	if s := r.Now(); s != run.Leaving && s != run.Left {
 		return false
 	}
-	return r.calls.AwaitsAnswer(c.Entry)
+	return r.Calls.AwaitsAnswer(c.Entry)
 }
 
 // approvalOf returns the question of that id about a call.
 func (r runObserver) approvalOf(c *calls.Entry, id string) observe.Approval {
-	return observe.Approval{ID: id, CallID: c.PublicID(), Method: c.Method, ToolID: r.calls.ToolOf(c)}
+	return observe.Approval{ID: id, CallID: c.PublicID(), Method: c.Method, ToolID: r.Calls.ToolOf(c)}
 }
 
 // observeInterrupted reports calls that were in flight when a host stopped and are not
 // made again.
 func (r runObserver) observeInterrupted(calls []*calls.Entry) {
 	for _, c := range calls {
-		tool, _ := r.view().Catalog.ByID(c.Tool)
-		r.observed.Interrupted(c.PublicID(), c.Method, c.Tool, tool, observe.Rejection{Code: fault.CodeInterrupted, EffectStatus: fault.EffectUnknown})
+		tool, _ := r.View().Catalog.ByID(c.Tool)
+		r.Observed.Interrupted(c.PublicID(), c.Method, c.Tool, tool, observe.Rejection{Code: fault.CodeInterrupted, EffectStatus: fault.EffectUnknown})
 	}
 }
 
@@ -145,7 +146,7 @@ func (r runObserver) observeQuery(c *call, start time.Time) {
 	if c.rejection != nil {
 		q.Code = c.rejection.Code
 	}
-	r.observed.Queried(q)
+	r.Observed.Queried(q)
 }
 
 // maxCheckedReply bounds the replies that are compared with what their tools declare.
@@ -162,11 +163,11 @@ func (c *call) checkDeclared() {
 		return
 	}
 	id := c.tool.ID()
-	err := c.run.view().Catalog.ValidateOutput(id, c.reply)
+	err := c.run.View().Catalog.ValidateOutput(id, c.reply)
 	if err == nil {
 		return
 	}
-	if _, told := c.run.env.badOutputs.LoadOrStore(id+" "+schemaDigest(c.tool), true); !told {
+	if _, told := c.run.env.badOutputs.LoadOrStore(id+" "+run.SchemaDigest(c.tool), true); !told {
 		c.run.env.Logger.Warn("a tool returns what it does not declare; programs get it all the same", "tool", id, "error", err)
 	}
 }

@@ -77,7 +77,7 @@ func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id st
 	}
 	e.Logger.Warn("the approvals of a run were cancelled, because its host has ended with it", "run", id, "approvals", len(questions))
 	a := questions[0]
-	e.observeDiscarded(&runstore.Record{ID: id, Session: a.Session}, fault.FromCause(codemode.ErrAborted))
+	e.ObserveDiscarded(&runstore.Record{ID: id, Session: a.Session}, fault.FromCause(codemode.ErrAborted))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -44,7 +45,7 @@ func (g *otherGuest) start(ctx context.Context, e *Engine, engine guestrt.Engine
 	}
 	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
 		Engine: engine, GuestPath: g.path, NativePath: g.path, BuildID: g.build,
-		Prepared: 1, Isolation: guestrt.Isolation(e.settings.Isolation), Logger: e.Logger,
+		Prepared: 1, Isolation: guestrt.Isolation(e.Settings.Isolation), Logger: e.Logger,
 	})
 	if err == nil {
 		g.pool = pool
@@ -96,7 +97,7 @@ func (o *otherEngine) find() (string, *otherGuest, error) {
 // findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
 // if the configuration names it.
 func (e *Engine) findOtherGuests(g Guests) error {
-	if e.volatile() { // no run outlives this guest
+	if e.Volatile() { // no run outlives this guest
 		g.Builds = ""
 	}
 	if err := e.builds.open(g.Builds); err != nil {
@@ -153,11 +154,11 @@ func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Poo
 	}
 	g := e.guestOf(rec.GuestBuild)
 	if g == nil {
-		return nil, withRecord(e.noGuest(rec), rec)
+		return nil, run.WithRecord(e.noGuest(rec), rec)
 	}
 	pool, err := g.start(ctx, e, guestrt.EngineOf(rec.GuestEngine))
 	if err != nil {
-		return nil, withRecord(codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
+		return nil, run.WithRecord(codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
 	}
 	return pool, nil
 }

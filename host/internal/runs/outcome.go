@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -24,8 +25,8 @@ const maxTimerMillis = 1<<31 - 1
 // next timer is due.
 func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	r := d.run
-	r.idleSince = r.env.clock.Now()
-	r.env.Observer.Metrics.GuestRan(EngineOf(d.engineID).Name, r.calls.CountTurn(rep, r.settings.MemoryLimit))
+	r.idleSince = r.env.Clock.Now()
+	r.env.Observer.Metrics.GuestRan(run.EngineOf(d.engineID).Name, r.Calls.CountTurn(rep, r.Settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -37,14 +38,14 @@ func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	if f := d.output.Add(rep.Output); f != nil {
 		return f
 	}
-	r.observed.Emitted(d.output.Items[before:])
+	r.Observed.Emitted(d.output.Items[before:])
 	if d.output.Used != d.chargedOutput {
-		if denied := r.calls.ChargeOutput(d.output.Used); denied != nil {
+		if denied := r.Calls.ChargeOutput(d.output.Used); denied != nil {
 			return calls.HeldTooMuch(denied)
 		}
 		d.chargedOutput = d.output.Used
 	}
-	if d.output.Omitted > 0 && r.settings.OnOutputLimit == codemode.OutputFail {
+	if d.output.Omitted > 0 && r.Settings.OnOutputLimit == codemode.OutputFail {
 		if rep.Status == wire.StatusDone {
 			d.output.AddValue(rep.Value)
 		}
@@ -57,18 +58,18 @@ func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
 	fits := d.output.Fits(value)
-	if !fits && d.run.settings.OnOutputLimit == codemode.OutputFail {
+	if !fits && d.run.Settings.OnOutputLimit == codemode.OutputFail {
 		kept := d.run.keep(value)
 		d.output.AddValue(value)
 		return d.failed(fault.Add(d.output.Over(), "%s", kept))
 	}
 	if !fits {
-		d.run.observed.LimitPassed(observe.LimitOutput)
+		d.run.Observed.LimitPassed(observe.LimitOutput)
 	}
 	res.Value, res.Output = d.output.Truncated(value, d.run.keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
-	d.run.observed.Value = res.Value
-	d.run.env.keptPrograms.keep(d.run.baseRun, true)
+	d.run.Observed.Value = res.Value
+	d.run.env.keptPrograms.keep(d.run.Run, true)
 	return d.run.finishWith(nil, func() *codemode.Result {
 		res.Telemetry = d.telemetry()
 		return res
@@ -77,7 +78,7 @@ func (d *driver) completed(value []byte) *codemode.Result {
 
 // failed ends the run and is its result.
 func (d *driver) failed(f *codemode.Error) *codemode.Result {
-	if d.unattended && errors.Is(context.Cause(d.run.ctx), codemode.ErrClosed) && d.run.leave(f) {
+	if d.unattended && errors.Is(context.Cause(d.run.Context), codemode.ErrClosed) && d.run.leave(f) {
 		return d.failure(f)
 	}
 	if kept := d.outlives(f); kept != nil {
@@ -89,26 +90,26 @@ func (d *driver) failed(f *codemode.Error) *codemode.Result {
 
 // failure is a failed result that leaves the run as it is.
 func (d *driver) failure(f *codemode.Error) *codemode.Result {
-	c, dispatched := d.run.calls.CountedAt(d.started, time.Now())
+	c, dispatched := d.run.Calls.CountedAt(d.started, time.Now())
 	res := f.Result()
 	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
-	res.Unchanged = d.run.calls.IsUnchanged()
+	res.Unchanged = d.run.Calls.IsUnchanged()
 	return res
 }
 
 // waiting is the result of a run that is about to be parked. Its telemetry is what the
 // store has: the next result goes on from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
-	calls, reason := d.run.calls.Describe(d.run.settings.MaxOutput)
+	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
 	var output []codemode.Output
 	if !d.isCarried() {
-		d.run.calls.Told()
+		d.run.Calls.Told()
 		output = d.emitted()
 	}
-	d.run.observed.Suspended(reason, d.run.usage())
+	d.run.Observed.Suspended(reason, d.run.usage())
 	return &codemode.Result{
 		Status:           codemode.StatusWaiting,
-		RunID:            d.run.id,
+		RunID:            d.run.ID,
 		Reason:           reason,
 		PendingToolCalls: calls,
 		RetryAfter:       d.retryAfter(calls, reason),
@@ -125,7 +126,7 @@ func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason
 			return 0
 		}
 	}
-	now, times := d.run.env.clock.Now(), &d.run.env.Times
+	now, times := d.run.env.Clock.Now(), &d.run.env.Times
 	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
 	if reason == codemode.ReasonTimer {
 		after = times.MostRetry
@@ -138,7 +139,7 @@ func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason
 
 // emitted is the output of a result without a value.
 func (d *driver) emitted() []codemode.Output {
-	if d.run.settings.OnOutputLimit == codemode.OutputTruncate {
+	if d.run.Settings.OnOutputLimit == codemode.OutputTruncate {
 		return d.output.Within(d.output.Limit)
 	}
 	return d.output.Items
@@ -146,18 +147,18 @@ func (d *driver) emitted() []codemode.Output {
 
 // telemetry counts what the run did so far.
 func (d *driver) telemetry() codemode.Telemetry {
-	c, _ := d.run.calls.CountedAt(d.started, time.Now())
+	c, _ := d.run.Calls.CountedAt(d.started, time.Now())
 	return d.telemetryOf(c)
 }
 
 func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
-	t := baseTelemetry(d.run.view())
-	if client := d.run.access.Client; client != nil && client.Turn != nil {
+	t := run.BaseTelemetry(d.run.View())
+	if client := d.run.Access.Client; client != nil && client.Turn != nil {
 		t.VisibleTools = client.Turn.Visible
 	}
-	count(&t, c)
+	run.CountInto(&t, c)
 	t.SnapshotBytes = d.imageSize
-	t.Isolation, t.Engine = IsolationOf(d.layers), EngineOf(d.engineID)
+	t.Isolation, t.Engine = run.IsolationOf(d.layers), run.EngineOf(d.engineID)
 	return t
 }
 
@@ -165,7 +166,7 @@ func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
 // comes from, so that the model can stay within it and the operator change it.
 func (d *driver) withLimit(f *codemode.Error) *codemode.Error {
 	var text string
-	s := &d.run.settings
+	s := &d.run.Settings
 	switch {
 	case f.Reason != "" || f.Phase != codemode.PhaseGuest:
 		return f
@@ -201,7 +202,7 @@ func byteSize(n int64) string {
 
 // withRun marks a refusal with what is known of a run of this process.
 func withRun(f *codemode.Error, r *driveRun) *codemode.Error {
-	c, dispatched := r.calls.CountedAt(r.driver.started, time.Now())
+	c, dispatched := r.Calls.CountedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
 	return f
@@ -209,6 +210,6 @@ func withRun(f *codemode.Error, r *driveRun) *codemode.Error {
 
 // usage returns what the current exec or wait of the run has used.
 func (r *driveRun) usage() observe.Usage {
-	c, _ := r.calls.CountedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: EngineOf(r.driver.engineID)}
+	c, _ := r.Calls.CountedAt(r.driver.started, time.Now())
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -99,7 +100,7 @@ func (c *call) rejectPanic(p any) {
 	if c.tool != nil {
 		id = c.tool.ID()
 	}
-	c.run.env.ReportPanic(duringTool, p, "run", c.run.id, "tool", id)
+	c.run.env.ReportPanic(run.DuringTool, p, "run", c.run.ID, "tool", id)
 	c.value, c.rejection = nil, fault.Reject(fault.CodePanic, "The tool failed: it panicked.")
 	c.rejection.ToolID, c.rejection.EffectStatus, c.rejection.Unknown = id, fault.EffectUnknown, true
 }
@@ -122,16 +123,16 @@ func (r *callRun) perform(e *calls.Entry, lost error) (next []*calls.Entry, _ er
 		stages, watch = programStages, programWatch{}
 	}
 	if lost == nil {
-		lost = r.record.Held(r.ctx)
+		lost = r.Record.Held(r.Context)
 	}
-	if r.record.GaveUp() != nil {
+	if r.Record.GaveUp() != nil {
 		return nil, nil // whether it was made before is for who goes on with the run
 	}
 	last := len(stages) - 1
-	ctx, done := r.calls.Begin(r.callContext(), e)
+	ctx, done := r.Calls.Begin(r.CallContext(), e)
 	defer done()
 	if lost != nil {
-		r.env.Logger.Error("a call was not made: its run could not be recorded", "run", r.id, "call", e.PublicID(), "error", lost)
+		r.env.Logger.Error("a call was not made: its run could not be recorded", "run", r.ID, "call", e.PublicID(), "error", lost)
 		c.rejection = c.notMade(fault.Reject(fault.CodeInterrupted, "The call was not made: its run could not be recorded%s.", whyNotRecorded(lost)))
 		stages[last].do(ctx, c)
 		return c.next, c.lost

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/jsontext"
@@ -27,7 +28,7 @@ func (r *callRun) programCall(params json.RawMessage, kind policy.InputKind) pol
 	t := policy.ExecTool
 	return policy.Call{
 		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
-		Params: params, Session: r.session, RunID: r.id, CallID: calls.PublicID(&runstore.Call{Method: calls.MethodExec}),
+		Params: params, Session: r.Session, RunID: r.ID, CallID: calls.PublicID(&runstore.Call{Method: calls.MethodExec}),
 	}
 }
 
@@ -55,7 +56,7 @@ func rewrittenProgram(s codemode.Settings, before, after json.RawMessage) (json.
 	case p.Code != p.Command:
 		return nil, errors.New("it changed code and command in different ways")
 	}
-	if _, _, f := (Input{Code: p.Code, Language: p.Language}).source(s); f != nil {
+	if _, _, f := (run.Input{Code: p.Code, Language: p.Language}).Source(s); f != nil {
 		return nil, f
 	}
 	return jsontext.Marshal(p)

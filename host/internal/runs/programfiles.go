@@ -124,7 +124,7 @@ func (x *programIndex) of(base *catalog.Catalog, list []*programs.Program) *cata
 // search finds tools and saved programs.
 func (r *callRun) search(query string, limit int) []catalog.Entry {
 	list := r.visiblePrograms()
-	found := r.view().SearchIn(r.env.programIndex.of(r.view().Catalog, list), query, limit)
+	found := r.View().SearchIn(r.env.programIndex.of(r.View().Catalog, list), query, limit)
 	for i := range found {
 		if j := slices.IndexFunc(list, func(p *programs.Program) bool { return p.ToolID() == found[i].ID }); j >= 0 {
 			found[i].Call = list[j].Call()
@@ -139,7 +139,7 @@ func (r *callRun) describeProgram(id string) *catalog.Description {
 		return nil
 	}
 	list := r.visiblePrograms()
-	d, err := r.env.programIndex.of(r.view().Catalog, list).DescribeID(id)
+	d, err := r.env.programIndex.of(r.View().Catalog, list).DescribeID(id)
 	if err != nil {
 		return nil
 	}

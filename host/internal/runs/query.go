@@ -21,10 +21,10 @@ func (r *callRun) answerAll(ctx context.Context, queries []*calls.Entry, compute
 	if len(queries) == 0 {
 		return
 	}
-	room := maxQueryBytes - r.calls.WaitingBytes()
+	room := maxQueryBytes - r.Calls.WaitingBytes()
 	began := time.Now()
 	until := began.Add(min(compute/2, r.env.Times.QueryTime))
-	defer func() { r.calls.CountQueries(time.Since(began)) }()
+	defer func() { r.Calls.CountQueries(time.Since(began)) }()
 	for _, e := range queries {
 		c := &call{Entry: e, run: r, budget: queryBudget{until, room}}
 		watch := queryWatch{time.Now()}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -22,7 +23,7 @@ func TestTheCatalogLeavesTime(t *testing.T) {
 	if got := halfway(now, now.Add(-time.Second)); got.After(now) {
 		t.Errorf("%v is after a deadline that has passed", got)
 	}
-	r := &callRun{env: &callEnv{baseEnv: &baseEnv{Config: Config{Times: timing.Defaults}}}}
+	r := &callRun{env: &callEnv{Env: &run.Env{Config: run.Config{Times: timing.Defaults}}}}
 	err := invokeQuery(t.Context(), &call{Entry: &calls.Entry{Call: runstore.Call{Method: "search"}}, run: r, budget: queryBudget{now, 1}})
 	if err == nil || err.Code != string(codemode.CodeTimeout) || !strings.Contains(err.Message, "half of the time") || !strings.Contains(err.Message, "smaller batches") {
 		t.Errorf("got %+v", err)

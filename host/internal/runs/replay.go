@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
@@ -36,10 +37,10 @@ func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim run
 	}
 	next, f := e.replay(ctx, rec, wait)
 	if f != nil {
-		return nil, withRecord(f, rec)
+		return nil, run.WithRecord(f, rec)
 	}
-	if err := e.countFenced(claim.Checkpoint(ctx, next)); err != nil {
-		return nil, withRecord(fault.Add(fault.FromStore(err), fault.KeptAsItWas), rec)
+	if err := e.CountFenced(claim.Checkpoint(ctx, next)); err != nil {
+		return nil, run.WithRecord(fault.Add(fault.FromStore(err), fault.KeptAsItWas), rec)
 	}
 	next.Epoch = claim.Epoch() // of its writer, as the store has it
 	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", replay.ShortBuild(rec.GuestBuild), "to", replay.ShortBuild(next.GuestBuild))
@@ -75,7 +76,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 	next.GuestBuild = hex.EncodeToString(build[:])
 	_, next.GuestEngine = pool.Engine()
 	next.Image, next.ImageBytes = image, 0
-	next.Layers = IsolationOf(w.Layers()).Layers
+	next.Layers = run.IsolationOf(w.Layers()).Layers
 	next.Generation++
 	return &next, nil
 }
@@ -83,7 +84,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 // replayStopped says when a replay is given up between two turns: the host closes, or the
 // caller has left, as an advancer does that makes room for one.
 func (e *Engine) replayStopped(ctx context.Context) func() error {
-	_, leaves := callerOf(ctx)
+	_, leaves := run.CallerOf(ctx)
 	return func() error {
 		switch {
 		case e.IsClosing():
@@ -103,7 +104,7 @@ func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, w
 	if wait > 0 {
 		left = e.callerGoes(ctx, now, wait).Sub(now)
 	}
-	return e.clock.Now().Add(left)
+	return e.Clock.Now().Add(left)
 }
 
 // replayPool returns the workers that replay a run: of the engine that suspended it, whose
@@ -127,18 +128,18 @@ func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt
 // leaseForReplay takes one of the host's worker slots and a worker that has run nothing.
 func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
 	owner := quota.OwnerOf(rec.Session)
-	_, leaves := callerOf(ctx)
+	_, leaves := run.CallerOf(ctx)
 	if _, err := e.awaitSlot(ctx, rec.Session, until, leaves); err != nil {
 		return nil, nil, err
 	}
 	w, err := pool.AcquireFresh(ctx, rec.Session.Identity(), cell.Limits)
 	if err != nil {
-		e.meters.workers.Give(owner, 1)
+		e.Meters.Workers.Give(owner, 1)
 		return nil, nil, err
 	}
 	return w, func() {
 		pool.Release(w)
-		e.meters.workers.Give(owner, 1)
+		e.Meters.Workers.Give(owner, 1)
 	}, nil
 }
 
@@ -175,7 +176,7 @@ func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Se
 	}
 }
 
-// isOver reports whether a failure says that a run has ended.
+// IsOver reports whether a failure says that a run has ended.
 func isOver(f *codemode.Error) bool {
 	return f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)
 }
@@ -216,7 +217,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 	if f != nil {
 		return false, f
 	}
-	if err := e.countFenced(checkpoint(ctx, next)); err != nil {
+	if err := e.CountFenced(checkpoint(ctx, next)); err != nil {
 		return false, fault.FromStore(err)
 	}
 	return true, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // TestAReplayEndsWithItsHost, or when its caller leaves, between two turns.
@@ -26,8 +27,8 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 		want    error
 	}{
 		"the host closes":   {true, t.Context(), fault.ErrClosing},
-		"the caller leaves": {false, leavesTheRun(left), replay.ErrLate},
-		"neither":           {false, leavesTheRun(t.Context()), nil},
+		"the caller leaves": {false, run.LeavesTheRun(left), replay.ErrLate},
+		"neither":           {false, run.LeavesTheRun(t.Context()), nil},
 	} {
 		e := &Engine{closing: tc.closing}
 		if err := e.replayStopped(tc.ctx)(); !errors.Is(err, tc.want) {
@@ -40,7 +41,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	e := &Engine{driveEnv: newDriveEnv(&baseEnv{clock: clock, life: t.Context()})}
+	e := &Engine{driveEnv: newDriveEnv(&run.Env{Clock: clock, Life: t.Context()})}
 	s := codemode.Settings{Timeout: 10 * time.Second}
 	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
 		if got := e.slotPatience(t.Context(), s, wait).Sub(clock.now); got != want {
@@ -63,17 +64,17 @@ func TestNoSlot(t *testing.T) {
 		"the caller leaves":   {nil, over, time.Hour, errBusy},
 		"its time is over":    {nil, nil, 0, errBusy},
 	} {
-		e := newDriveEnv(&baseEnv{clock: realClock{}, life: t.Context(), meters: newMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())})
+		e := newDriveEnv(&run.Env{Clock: run.RealClock{}, Life: t.Context(), Meters: run.NewMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())})
 		e.parking = tc.parking
 		e.Logger, e.Observer = slog.New(slog.DiscardHandler), &observe.Observer{Metrics: metrics.New(metrics.State{})}
 		session := codemode.Session{AgentID: "a"}
-		<-e.meters.workers.Queue(quota.OwnerOf(session)).Ready()
+		<-e.Meters.Workers.Queue(quota.OwnerOf(session)).Ready()
 		if _, err := e.awaitSlot(t.Context(), session, time.Now().Add(tc.until), tc.leaves); err != tc.want {
 			t.Errorf("%s: got %v, want %v", name, err, tc.want)
 		}
-		e.meters.workers.Give(quota.OwnerOf(session), 1)
-		if _, err := e.awaitSlot(t.Context(), session, time.Now(), nil); err != nil || e.meters.workers.Used() != 1 {
-			t.Errorf("%s: afterwards %v, %d in use", name, err, e.meters.workers.Used())
+		e.Meters.Workers.Give(quota.OwnerOf(session), 1)
+		if _, err := e.awaitSlot(t.Context(), session, time.Now(), nil); err != nil || e.Meters.Workers.Used() != 1 {
+			t.Errorf("%s: afterwards %v, %d in use", name, err, e.Meters.Workers.Used())
 		}
 	}
 }

@@ -39,7 +39,7 @@ func resolve(ctx context.Context, c *call) *fault.Rejection {
 	}
 	c.input = calls.IntegersForText(c.input, c.tool.Parameters)
 	c.given = c.input
-	c.run.calls.Resolved(c.Entry, c.tool.ID())
+	c.run.Calls.Resolved(c.Entry, c.tool.ID())
 	c.subject = c.run.callSubject(c)
 	return nil
 }
@@ -49,7 +49,7 @@ func (r *callRun) callSubject(c *call) policy.Call {
 	return policy.Call{
 		Kind: policy.KindTool, ToolID: c.tool.ID(), Source: string(c.tool.Source), Owner: c.tool.Owner, ToolName: c.tool.Name,
 		Via: c.via, ReadOnly: c.tool.ReadOnly, Params: c.input,
-		Session: r.session, RunID: r.id, CallID: c.PublicID(),
+		Session: r.Session, RunID: r.ID, CallID: c.PublicID(),
 	}
 }
 
@@ -66,7 +66,7 @@ func (c *call) resolveTool() *fault.Rejection {
 // findTool finds the tool that a guest means. In a run whose tools have changed it
 // says so if it finds no tool.
 func (r *callRun) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
-	tool, err := r.view().Catalog.Resolve(idOrName)
+	tool, err := r.View().Catalog.Resolve(idOrName)
 	if err == nil {
 		return tool, nil
 	}
@@ -74,8 +74,8 @@ func (r *callRun) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
 		return nil, fault.Reject(fault.CodeNotCallable, "%s is a saved program: programs.run(%q, input) runs it.", idOrName, strings.TrimPrefix(idOrName, programs.Prefix))
 	}
 	e := fault.RejectionFromCatalog(err)
-	if tool, ok := r.view().Catalog.ByID(e.ToolID); ok && errors.Is(err, catalog.NotCallable) {
-		e.Message = "MCP tool " + tool.ID() + " is not reached through tools; call it as " + r.view().MCPPath(tool) + "(input)."
+	if tool, ok := r.View().Catalog.ByID(e.ToolID); ok && errors.Is(err, catalog.NotCallable) {
+		e.Message = "MCP tool " + tool.ID() + " is not reached through tools; call it as " + r.View().MCPPath(tool) + "(input)."
 	}
 	if r.changed.Load() && (errors.Is(err, catalog.UnknownTool) || errors.Is(err, catalog.AmbiguousTool)) {
 		e.Code = fault.CodeCatalogChanged
@@ -89,8 +89,8 @@ func (r *callRun) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
 // the tool one that the namespace's own plugin owns.
 func (c *call) resolveNamespace(ctx context.Context) *fault.Rejection {
 	r := c.run
-	reg, known := r.view().Namespace(c.Target)
-	scope := r.scopes.get(c.Target)
+	reg, known := r.View().Namespace(c.Target)
+	scope := r.Scopes.Get(c.Target)
 	if !known && scope != nil {
 		return fault.Reject(fault.CodeCatalogChanged, "Code mode namespace %s is no longer available: its plugin or its tools have changed since this run was suspended.", text.Cut(c.Target, 128))
 	}
@@ -102,7 +102,7 @@ func (c *call) resolveNamespace(ctx context.Context) *fault.Rejection {
 		return fault.RejectionFromNamespace(namespaces.In(reg.ID, err))
 	}
 	c.via = viaPath(reg.GlobalName, c.Path)
-	tool, ok := r.view().Catalog.ByOwner(target.Tool, reg.PluginID)
+	tool, ok := r.View().Catalog.ByOwner(target.Tool, reg.PluginID)
 	switch {
 	case !ok && r.changed.Load():
 		return fault.Reject(fault.CodeCatalogChanged, "%s is no longer available: its tool %q has gone since this run was suspended.", c.via, target.Tool)
@@ -132,7 +132,7 @@ func (r *callRun) mapInput(ctx context.Context, reg *namespaces.Registration, m 
 	if reg.MapInput == nil {
 		return nil, fault.Reject(fault.CodeNotCallable, "namespace %s maps arguments by a function that its plugin does not have", reg.ID)
 	}
-	return reg.MapInput(ctx, r.runContext(reg.PluginID), m.Mapper, args)
+	return reg.MapInput(ctx, r.RunContext(reg.PluginID), m.Mapper, args)
 }
 
 // viaPath is how people and programs are shown where a call came from.
@@ -159,7 +159,7 @@ func (c *call) resolveMCP() *fault.Rejection {
 		}
 		return e
 	}
-	c.via = r.view().MCPPath(tool)
+	c.via = r.View().MCPPath(tool)
 	input, rejection := mcpInput(tool, c.Args)
 	if rejection != nil {
 		rejection.ToolID = tool.ID()

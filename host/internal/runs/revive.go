@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
@@ -49,7 +50,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	to, f := e.accessOf(s, rec, turn)
 	if f != nil {
-		return nil, nil, withRecord(f, rec)
+		return nil, nil, run.WithRecord(f, rec)
 	}
 	rec, f = e.modernised(ctx, rec, claim, wait)
 	if f != nil {
@@ -57,16 +58,16 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 	}
 	r, f = e.revive(ctx, s, rec, to)
 	if f == nil {
-		r.record.SetClaim(claim)
+		r.Record.SetClaim(claim)
 		f = e.add(r)
 	}
 	if f != nil {
-		return nil, nil, withRecord(f, rec)
+		return nil, nil, run.WithRecord(f, rec)
 	}
 	passedOn = true
 	defer r.containReopen(&f)
-	r.calls.ChargeRevived(len(rec.Image))
-	r.drivenBy(ctx)
+	r.Calls.ChargeRevived(len(rec.Image))
+	r.DrivenBy(ctx)
 	r.redrive()
 	return r, rec, nil
 }
@@ -105,19 +106,19 @@ func mayGoOn(rec *runstore.Record) bool {
 // answer or an advancer may have found the run.
 func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *codemode.Error {
 	defer claim.Release()
-	defer e.holdID(ctx, rec.ID)()
+	defer e.HoldID(ctx, rec.ID)()
 	f := deadRun(rec)
 	result, err := f.Result().MarshalJSON()
 	if err == nil {
-		err = e.countFenced(claim.End(ctx, &runstore.Ended{
+		err = e.CountFenced(claim.End(ctx, &runstore.Ended{
 			ID: rec.ID, Session: rec.Session, Expires: calls.Later(rec.Expires, time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
 		}))
 	}
 	if err != nil {
-		return withRecord(fault.FromStore(err), rec)
+		return run.WithRecord(fault.FromStore(err), rec)
 	}
-	e.cancelApprovals(ctx, rec.Calls)
-	e.observeDiscarded(rec, f)
+	e.CancelApprovals(ctx, rec.Calls)
+	e.ObserveDiscarded(rec, f)
 	f.Err = runstore.ErrEnded
 	return f
 }
@@ -134,7 +135,7 @@ func deadRun(rec *runstore.Record) *codemode.Error {
 	if len(unknown) > 0 {
 		text += " Without an answer: " + strings.Join(unknown, ", ") + "."
 	}
-	return withRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
+	return run.WithRecord(codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseHost, "%s", text), rec)
 }
 
 // accessOf returns what the run of a record reaches, which must have what the run was
@@ -154,23 +155,23 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 		return nil, f
 	}
 	r := e.makeRun(rec.ID, s, rec.Language, to, e.Pool)
-	r.pool, r.created = pool, rec.Created
-	r.used.digests = rec.Tools
-	r.effects.Revive(rec.Effects)
-	r.changed.Store(rec.Fingerprint != r.view().Catalog.Fingerprint())
-	r.observed.Parent, r.observed.Trace = rec.ToolCallID, rec.Trace
-	r.record.Revive(rec)
-	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), storedLayers(rec.Layers)
+	r.pool, r.Created = pool, rec.Created
+	r.Used.Digests = rec.Tools
+	r.Effects.Revive(rec.Effects)
+	r.changed.Store(rec.Fingerprint != r.View().Catalog.Fingerprint())
+	r.Observed.Parent, r.Observed.Trace = rec.ToolCallID, rec.Trace
+	r.Record.Revive(rec)
+	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), run.StoredLayers(rec.Layers)
 	r.driver.engineID = rec.GuestEngine
 	for id, b := range rec.Scopes {
 		scope, err := namespaces.Decode(b, namespaces.Limits{})
 		if err != nil {
 			return nil, notRestored("namespace %s: %v", id, err)
 		}
-		r.scopes.put(id, scope)
+		r.Scopes.Put(id, scope)
 	}
-	r.calls.Revive(rec)
-	if c := r.calls.HeldProgram(); c != nil {
+	r.Calls.Revive(rec)
+	if c := r.Calls.HeldProgram(); c != nil {
 		if err := r.reviveHeld(c); err != nil {
 			return nil, notRestored("%v", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -60,28 +61,28 @@ type home interface {
 }
 
 // newDriveEnv returns an environment without a home.
-func newDriveEnv(base *baseEnv) *driveEnv {
-	e := &driveEnv{callEnv: &callEnv{baseEnv: base}, parking: make(chan struct{})}
+func newDriveEnv(base *run.Env) *driveEnv {
+	e := &driveEnv{callEnv: &callEnv{Env: base}, parking: make(chan struct{})}
 	e.replayRoom.Store(replay.MaxLogs)
-	e.callWorkers = newCallWorkers(base.life.Done(), callJob.perform)
+	e.callWorkers = newCallWorkers(base.Life.Done(), callJob.perform)
 	return e
 }
 
 // makeRun makes an active run of a guest in a pool.
 func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *driveRun {
-	r := &driveRun{callRun: newCallRun(e.callEnv, newBaseRun(e.baseEnv, id, s, language, to)), env: e, pool: pool, idleSince: e.clock.Now()}
+	r := &driveRun{callRun: newCallRun(e.callEnv, run.New(e.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
 	r.driver = &driver{run: r}
-	if !e.volatile() {
+	if !e.Volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
-	r.record = journal.New(id, e.Store, e.compactAfter, e.Logger, r.calls, e.recordOwner(r))
+	r.Record = journal.New(id, e.Store, e.CompactAfter, e.Logger, r.Calls, e.recordOwner(r))
 	return r
 }
 
 func (e *driveEnv) recordOwner(r *driveRun) journal.Owner {
 	return journal.Owner{
-		Describe: r.describe, Identify: r.identify, Dropped: r.effects.Close, LeftDue: func() { e.home.leftDue(r.id) },
-		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.countFenced, Later: e.untilDone,
+		Describe: r.describe, Identify: r.identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.leftDue(r.ID) },
+		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.CountFenced, Later: e.UntilDone,
 	}
 }
 
@@ -91,50 +92,50 @@ func (r *driveRun) finish(cause error) { r.finishWith(cause, func() *codemode.Re
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
 func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
-	if cause := r.record.GaveUp(); cause != nil {
+	if cause := r.Record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return r.givenUpResult()
 	}
-	defer r.finishMove() // a wait that finds the run until it is removed waits for that
+	defer r.FinishMove() // a wait that finds the run until it is removed waits for that
 	defer r.env.home.remove(r)
-	questions := r.stop(stateEnding, cause)
+	questions := r.stop(run.Ending, cause)
 	res = result()
-	r.record.Exclusive(func() {
-		defer r.record.DropClaim()
+	r.Record.Exclusive(func() {
+		defer r.Record.DropClaim()
 		if len(questions) > 0 {
-			defer r.env.holdID(r.background(), r.id)()
+			defer r.env.HoldID(r.Background(), r.ID)()
 		}
 		if !r.keepResult(res) {
-			r.record.Forget(r.background())
+			r.Record.Forget(r.Background())
 		}
-		if r.record.GaveUp() == nil {
-			r.env.cancelApprovals(r.background(), questions)
+		if r.Record.GaveUp() == nil {
+			r.env.CancelApprovals(r.Background(), questions)
 		}
 	})
-	if r.record.GaveUp() != nil {
+	if r.Record.GaveUp() != nil {
 		return r.givenUpResult()
 	}
-	r.env.home.remember(r.id, r.session, withRun(recentFailure(cause), r))
-	r.observed.Ended(fault.FromCause(cause), r.usage)
+	r.env.home.remember(r.ID, r.Session, withRun(recentFailure(cause), r))
+	r.Observed.Ended(fault.FromCause(cause), r.usage)
 	return res
 }
 
 // letGo ends what the run does in this process and leaves the store as it is.
 func (r *driveRun) letGo(cause error) {
-	defer r.finishMove()
-	r.stop(stateLeaving, cause)
+	defer r.FinishMove()
+	r.stop(run.Leaving, cause)
 	r.env.home.remove(r)
-	r.record.DropClaim()
+	r.Record.DropClaim()
 }
 
 // stop ends what the run does in this process; the caller removes it. It closes the
 // table of calls before it cancels the calls, so that no call records its cancellation
 // as an answer. It returns the calls that wait for approval.
-func (r *driveRun) stop(to runState, cause error) (onApproval []runstore.Call) {
-	r.moveTo(to)
-	onApproval = r.calls.Close()
+func (r *driveRun) stop(to run.State, cause error) (onApproval []runstore.Call) {
+	r.MoveTo(to)
+	onApproval = r.Calls.Close()
 	r.replay.Drop()
-	r.cancel(cause)
+	r.Cancel(cause)
 	return onApproval
 }
 
@@ -145,10 +146,10 @@ func asPolicySession(s codemode.Session) codemode.Session {
 
 // activate makes the caller the run's driver, once the run is parked.
 func (r *driveRun) activate() (f *codemode.Error) {
-	r.record.Exclusive(func() { // a park in progress ends first
+	r.Record.Exclusive(func() { // a park in progress ends first
 		switch {
-		case r.moveTo(stateActive):
-		case r.isOver():
+		case r.MoveTo(run.Active):
+		case r.IsOver():
 			f = fault.FromStore(runstore.ErrNotFound)
 		default:
 			f = fault.AlreadyDriven()
@@ -160,7 +161,7 @@ func (r *driveRun) activate() (f *codemode.Error) {
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
 // aborted meanwhile ends instead.
 func (r *driveRun) stayParked(f *codemode.Error) *codemode.Error {
-	if r.markParked(r.driver.expiresAfter(time.Now()), r.imageBytes) {
+	if r.markParked(r.driver.expiresAfter(time.Now()), r.ImageBytes) {
 		return f
 	}
 	return r.endUnparked()
@@ -170,12 +171,12 @@ func (r *driveRun) stayParked(f *codemode.Error) *codemode.Error {
 // become of it. A host that closes leaves the record to the next one, and one that does not
 // get the claim to the one that has it.
 func (r *driveRun) endUnparked() *codemode.Error {
-	cause := context.Cause(r.ctx)
+	cause := context.Cause(r.Context)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
-		return r.aborted()
+		return r.Aborted()
 	}
-	if err := r.record.EnsureClaim(r.background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
+	if err := r.Record.EnsureClaim(r.Background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		r.letGo(err)
 		return fault.FromStore(err)
 	}
@@ -183,22 +184,22 @@ func (r *driveRun) endUnparked() *codemode.Error {
 	if f := r.notEnded(); f != nil {
 		return f
 	}
-	return r.aborted()
+	return r.Aborted()
 }
 
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
 func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
-	if r.driver.delivery == nil || !r.record.IsStored() || res == nil || r.driver.unattended && r.endedByCaller() {
+	if r.driver.delivery == nil || !r.Record.IsStored() || res == nil || r.driver.unattended && r.EndedByCaller() {
 		return false
 	}
 	var claim runstore.Claim
 	b, err := res.MarshalJSON()
 	if err == nil {
 		// Who was told until when the run is kept finds its result until then.
-		claim, err = r.record.End(r.background(), &runstore.Ended{
-			ID: r.id, Session: r.session, Expires: calls.Later(r.driver.keptUntil, time.Now().Add(r.settings.SnapshotTTL)), Result: b,
+		claim, err = r.Record.End(r.Background(), &runstore.Ended{
+			ID: r.ID, Session: r.Session, Expires: calls.Later(r.driver.keptUntil, time.Now().Add(r.Settings.SnapshotTTL)), Result: b,
 		})
 	}
 	if errors.Is(err, runstore.ErrFenced) {
@@ -206,14 +207,14 @@ func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
 	}
 	if err != nil {
 		if fault.MayBeWritten(err) { // else the caller would have a result of a run that goes on
-			r.record.GiveUp(err)
+			r.Record.GiveUp(err)
 			return false
 		}
-		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.id, "error", err)
+		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.ID, "error", err)
 		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
 	d := r.driver.delivery
-	d.runID, d.stored, d.claim = r.id, true, claim
+	d.runID, d.stored, d.claim = r.ID, true, claim
 	return true
 }
 
@@ -228,7 +229,7 @@ type callJob struct {
 func (j callJob) perform() (next []callJob) {
 	r := j.run
 	if r.unstarted.Add(-1) == 0 && r.arrived.Load() {
-		r.notify() // this call may take long, and others have left their answers to it
+		r.Notify() // this call may take long, and others have left their answers to it
 	}
 	if next = r.performJob(j); len(next) > 0 {
 		r.arrived.Store(true)
@@ -240,7 +241,7 @@ func (j callJob) perform() (next []callJob) {
 // performJob has the call pass its stages, with a slot of the run taken, and returns the calls
 // that have got slots.
 func (r *driveRun) performJob(j callJob) []callJob {
-	defer r.env.performing.Leave()
+	defer r.env.Performing.Leave()
 	defer r.containCall(j.call)
 	return r.jobs(r.perform(j.call, j.lost))
 }
@@ -256,8 +257,8 @@ func (r *driveRun) launch(started []*calls.Entry, lost error) {
 // a slot yet.
 func (r *driveRun) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
-		r.record.GiveUp(lost)
-		r.env.performing.LeaveN(len(started))
+		r.Record.GiveUp(lost)
+		r.env.Performing.LeaveN(len(started))
 		return nil
 	}
 	if len(started) == 0 {

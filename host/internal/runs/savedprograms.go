@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
@@ -83,7 +84,7 @@ func (c *call) resolveSavedProgram(ctx context.Context) *fault.Rejection {
 		return rejection
 	}
 	c.via = fmt.Sprintf("programs.run(%q)", p.Name)
-	if changes := ProgramChanges(p, r.view().Catalog); len(changes) > 0 {
+	if changes := ProgramChanges(p, r.View().Catalog); len(changes) > 0 {
 		return programChanged(p, changes)
 	}
 	c.saved, c.tool, c.input = p, programTool(p), catalog.NormalInput(args[1])
@@ -97,11 +98,11 @@ func (r *callRun) findProgram(ctx context.Context, name string) (*programs.Progr
 	if st == nil {
 		return nil, fault.Reject(string(programs.NotFound), "No programs are saved here.")
 	}
-	p, err := programs.Find(ctx, st, r.session, name)
+	p, err := programs.Find(ctx, st, r.Session, name)
 	if err != nil {
 		return nil, failureFromPrograms(err)
 	}
-	if tool := programTool(p); !r.access.Layers.Allows(view.Subject(tool)) {
+	if tool := programTool(p); !r.Access.Layers.Allows(view.Subject(tool)) {
 		return nil, fault.Reject(string(programs.NotFound), "There is no saved program %q.", name)
 	}
 	return p, nil
@@ -141,7 +142,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 	pc := r.programCall(params, policy.InputKind(p.Language))
 	pc.CallID = c.PublicID()
 	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
-		return rewrittenProgram(r.settings, before, after)
+		return rewrittenProgram(r.Settings, before, after)
 	})
 	if ruling.Block != nil {
 		return nil, c.blocked(ctx, ruling.Block)
@@ -161,7 +162,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 // not another one of its name.
 func (c *call) aboutSaved(asks []policy.Ask) []policy.Ask {
 	key := c.saved.Key()
-	c.run.calls.Judged(c.Entry, key)
+	c.run.Calls.Judged(c.Entry, key)
 	out := slices.Clone(asks)
 	for i, a := range out {
 		out[i].Subject = strings.TrimSpace(text.Cut(a.Subject, maxAskedSubject) + " program " + key)
@@ -185,7 +186,7 @@ func (c *call) findJudged(ctx context.Context) *fault.Rejection {
 	if c.saved.Key() == c.Program {
 		return nil
 	}
-	c.run.env.cancelApproval(c.run.background(), c.Approval)
+	c.run.env.CancelApproval(c.run.Background(), c.Approval)
 	return c.notMade(fault.Reject(codeProgramChanged, "The saved program %s was not run: it is another one than the one that a person was asked about. Run it again.", c.saved.Name))
 }
 
@@ -219,7 +220,7 @@ func ProgramChanges(p *programs.Program, c *catalog.Catalog) (out []ProgramChang
 		switch {
 		case !ok:
 			out = append(out, ProgramChange{Tool: was.ID, Was: signature(was)})
-		case schemaDigest(tool) != was.Digest:
+		case run.SchemaDigest(tool) != was.Digest:
 			out = append(out, ProgramChange{was.ID, signature(was), signature(programs.ToolOf(was.ID, "", tool))})
 		}
 	}
@@ -244,7 +245,7 @@ func TakeTools(p *programs.Program, c *catalog.Catalog) {
 	for i, was := range p.Tools {
 		tools[i] = was
 		if tool, ok := c.ByID(was.ID); ok {
-			tools[i] = programs.ToolOf(was.ID, schemaDigest(tool), tool)
+			tools[i] = programs.ToolOf(was.ID, run.SchemaDigest(tool), tool)
 		}
 	}
 	p.Tools = tools
@@ -256,7 +257,7 @@ func ReviewDigest(p *programs.Program, c *catalog.Catalog) (string, error) {
 	now := make([]string, len(p.Tools))
 	for i, was := range p.Tools {
 		if tool, ok := c.ByID(was.ID); ok {
-			now[i] = schemaDigest(tool)
+			now[i] = run.SchemaDigest(tool)
 		}
 	}
 	seen, err := jsontext.Marshal(struct {
@@ -289,7 +290,7 @@ func programChanged(p *programs.Program, changes []ProgramChange) *fault.Rejecti
 func (c *call) resolveSave() *fault.Rejection {
 	r := c.run
 	tool := SaveTool
-	if r.env.Programs.Store == nil || !r.access.Layers.Allows(view.Subject(&tool)) {
+	if r.env.Programs.Store == nil || !r.Access.Layers.Allows(view.Subject(&tool)) {
 		return fault.Reject(codeNotAllowed, "programs.save: no programs are saved here.")
 	}
 	var in map[string]json.RawMessage
@@ -319,7 +320,7 @@ func (r *callRun) saveProgram(ctx context.Context, inv catalog.Invocation) (json
 	if rejection := r.mayModelSave(ctx, rq.Name); rejection != nil {
 		return nil, rejection
 	}
-	p, err := e.SaveProgram(ctx, &r.session, rq, programs.ByModel)
+	p, err := e.SaveProgram(ctx, &r.Session, rq, programs.ByModel)
 	if err != nil {
 		return nil, failureFromPrograms(err)
 	}
@@ -330,10 +331,10 @@ func (r *callRun) saveProgram(ctx context.Context, inv catalog.Invocation) (json
 // giving it to callers that it does not know, and from filling the store, which all
 // sessions share.
 func (r *callRun) mayModelSave(ctx context.Context, name string) *fault.Rejection {
-	if r.session.Identity() == "" {
+	if r.Session.Identity() == "" {
 		return fault.Reject(codeNotAllowed, "programs.save: this run names neither an agent nor a session, so that all other callers without a name would run the program. Run it again in a session that has a name, and save it there.")
 	}
-	list, err := programs.Visible(ctx, r.env.Programs.Store, r.session)
+	list, err := programs.Visible(ctx, r.env.Programs.Store, r.Session)
 	if err != nil {
 		return failureFromPrograms(err)
 	}
@@ -366,14 +367,14 @@ func (r *callRun) visiblePrograms() []*programs.Program {
 	if st == nil {
 		return nil
 	}
-	all, err := programs.Visible(r.ctx, st, r.session)
+	all, err := programs.Visible(r.Context, st, r.Session)
 	if err != nil {
-		r.env.Logger.Error("saved programs cannot be read", "run", r.id, "error", err)
+		r.env.Logger.Error("saved programs cannot be read", "run", r.ID, "error", err)
 		return nil
 	}
 	out := all[:0]
 	for _, p := range all {
-		if r.access.Layers.Allows(view.Subject(programTool(p))) {
+		if r.Access.Layers.Allows(view.Subject(programTool(p))) {
 			out = append(out, p)
 		}
 	}

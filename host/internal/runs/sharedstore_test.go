@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -63,7 +64,7 @@ func stored(t *testing.T, s runstore.Store, rec runstore.Record) *runstore.Recor
 	t.Helper()
 	if rec.ID == "" {
 		var err error
-		if rec.ID, err = newRunID(); err != nil {
+		if rec.ID, err = run.NewID(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,26 +92,26 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		e := newTestEngine(t, store, nil, catalog.Tool{Name: "echo"})
 		r := newTestRun(t, e)
 		owner := e.recordOwner(r)
-		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.session, time.Now() }
-		r.record = journal.New(r.id, toldStore{store, store}, 0, e.Logger, r.calls, owner)
+		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
+		r.Record = journal.New(r.ID, toldStore{store, store}, 0, e.Logger, r.Calls, owner)
 		c := r.callOf(t, "echo")
-		r.record.Exclusive(func() {
-			if _, _, err := r.record.Suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
+		r.Record.Exclusive(func() {
+			if _, _, err := r.Record.Suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
 				t.Fatal(err)
 			}
 		})
 		if tt.value != "" {
-			if _, lost := r.record.Settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
+			if _, lost := r.Record.Settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
 				t.Fatal(lost)
 			}
 		}
 		if tt.value == "taken" {
-			r.calls.DrainInbox()
+			r.Calls.DrainInbox()
 		}
 		var before []string
 		store.onRelease = func() { before = slices.Clone(store.woken) }
-		r.record.DropClaim()
-		if told := slices.Equal(before, []string{r.id}); told != tt.told || !told && len(store.woken) > 0 {
+		r.Record.DropClaim()
+		if told := slices.Equal(before, []string{r.ID}); told != tt.told || !told && len(store.woken) > 0 {
 			t.Errorf("%s: before the release other hosts were told of %v", name, before)
 		}
 	}

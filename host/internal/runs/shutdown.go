@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // LetFinish lets no new program in and has runs parked as soon as they can, until no
@@ -15,7 +16,7 @@ func (e *Engine) LetFinish(ctx context.Context) {
 	e.mu.Lock()
 	if !e.closing {
 		e.closing = true
-		if !e.volatile() {
+		if !e.Volatile() {
 			close(e.parking)
 		}
 	}
@@ -41,24 +42,24 @@ func (e *Engine) Close() {
 	//lint:ignore SA2001 Close only waits for it
 	e.answering.Unlock()
 	for _, r := range runs {
-		r.cancelIfActive(codemode.ErrClosed)
+		r.CancelIfActive(codemode.ErrClosed)
 	}
 	// Their drivers delete their records, and keep the claims until then.
 	if n := within(e.Times.DriverGrace, e.driving.Wait); n > 0 {
 		e.Logger.Error("aborted programs do not end", "programs", n)
 	}
-	if n := within(e.DrainTimeout, e.performing.WaitBusy); n > 0 {
+	if n := within(e.DrainTimeout, e.Performing.WaitBusy); n > 0 {
 		e.Logger.Warn("closing with tool calls in flight; suspended runs will not know whether they took effect", "calls", n)
 	}
-	if n := suspended(runs); n > 0 && !e.volatile() {
+	if n := suspended(runs); n > 0 && !e.Volatile() {
 		e.Logger.Info("suspended runs are kept for the next host of this store", "runs", n)
 	}
 	for _, r := range runs {
-		r.stop(stateLeaving, codemode.ErrClosed)
+		r.stop(run.Leaving, codemode.ErrClosed)
 		e.remove(r)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
-	if n := within(e.DrainTimeout, e.performing.Wait); n > 0 {
+	if n := within(e.DrainTimeout, e.Performing.Wait); n > 0 {
 		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	e.leaveRuns(runs)
@@ -77,9 +78,9 @@ func (e *Engine) leaveRuns(runs []*driveRun) {
 	for range min(leavingAtOnce, len(runs)) {
 		leaving.Go(func() {
 			for r := range left {
-				e.guard(func() {
-					defer r.finishMove()
-					r.record.DropClaim()
+				e.Guard(func() {
+					defer r.FinishMove()
+					r.Record.DropClaim()
 				})
 			}
 		})
@@ -96,7 +97,7 @@ const leavingAtOnce = 32
 
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
-	e.background.Wait()
+	e.Background.Wait()
 	var errs []error
 	if e.Pool != nil {
 		errs = append(errs, e.Pool.Close())
@@ -110,7 +111,7 @@ func (e *Engine) StopWorkers() error {
 // suspended counts the runs that wait for a later Wait.
 func suspended(runs []*driveRun) (n int) {
 	for _, r := range runs {
-		if r.now() == stateParked {
+		if r.Now() == run.Parked {
 			n++
 		}
 	}

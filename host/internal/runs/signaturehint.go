@@ -21,7 +21,7 @@ func (r *callRun) withSignature(c *call, tool *catalog.Tool, via string, refusal
 	if wire.Method(c.Method) != wire.MethodNamespace {
 		return refusal
 	}
-	scope := r.scopes.get(c.Target)
+	scope := r.Scopes.Get(c.Target)
 	target, err := scope.Resolve(c.Path)
 	if err != nil || target.Mapping.Kind != namespaces.MapPositional {
 		return refusal

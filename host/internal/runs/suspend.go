@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -23,8 +24,8 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	if f := r.mayBePromised(); f != nil {
 		return d.failed(f)
 	}
-	if !r.record.IsVolatile() {
-		r.env.home.keepBuild(r.background(), r.pool)
+	if !r.Record.IsVolatile() {
+		r.env.home.keepBuild(r.Background(), r.pool)
 	}
 	image, err := d.snapshot()
 	if err != nil {
@@ -36,16 +37,16 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	)
 	park := func() { res, started, f = d.park(image, fresh) }
 	start := time.Now()
-	r.record.Exclusive(park)
+	r.Record.Exclusive(park)
 	if r.mayFindRoom(f, start) {
-		r.record.Exclusive(park)
+		r.Record.Exclusive(park)
 	}
 	switch {
 	case f == nil:
-		r.env.keptPrograms.keep(r.baseRun, false)
+		r.env.keptPrograms.keep(r.Run, false)
 		r.launch(started, nil)
-		r.env.hint(r.id)
-		res.PendingApprovals = r.pendingApprovals()
+		r.env.hint(r.ID)
+		res.PendingApprovals = r.PendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):
 		return d.failure(fault.Add(f, fault.KeptAsItWas))
@@ -56,9 +57,9 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
 func (r *driveRun) mayBePromised() (f *codemode.Error) {
-	r.record.Exclusive(func() {
-		if !r.record.IsStored() {
-			f = r.env.storeAway(r.background())
+	r.Record.Exclusive(func() {
+		if !r.Record.IsStored() {
+			f = r.env.StoreAway(r.Background())
 		}
 	})
 	return f
@@ -71,7 +72,7 @@ func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := r.env.home.letGoOfMoved(r.background(), since)
+	moved, err := r.env.home.letGoOfMoved(r.Background(), since)
 	if err != nil {
 		r.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
 	}
@@ -82,7 +83,7 @@ func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
 // account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
 func (r *driveRun) leave(cause error) (kept bool) {
-	r.record.Exclusive(func() { kept = r.record.Valid() && !r.record.IsVolatile() })
+	r.Record.Exclusive(func() { kept = r.Record.Valid() && !r.Record.IsVolatile() })
 	if kept {
 		r.letGo(cause)
 	}
@@ -94,38 +95,38 @@ func (r *driveRun) leave(cause error) (kept bool) {
 // calls to launch. The caller runs it in record.exclusive.
 func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result, started []*calls.Entry, _ *codemode.Error) {
 	r := d.run
-	if err := r.record.EnsureClaim(r.background()); err != nil {
+	if err := r.Record.EnsureClaim(r.Background()); err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
 	isClosing := r.env.home.IsClosing()
-	if f := r.calls.MayBeSuspended(len(image), isClosing); f != nil {
+	if f := r.Calls.MayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
 	d.imageSize = len(image)
 	d.carry()
-	if r.ctx.Err() != nil { // aborted, and it is this driver that ends the run
-		return nil, nil, r.aborted()
+	if r.Context.Err() != nil { // aborted, and it is this driver that ends the run
+		return nil, nil, r.Aborted()
 	}
-	limit, expires := int(r.env.settings.MaxSuspended), d.expiresAfter(time.Now())
+	limit, expires := int(r.env.Settings.MaxSuspended), d.expiresAfter(time.Now())
 	if isClosing {
 		limit = 0
 	}
-	stored, started, err := r.record.Suspend(r.background(), image, fresh, limit, func(rec *runstore.Record) {
+	stored, started, err := r.Record.Suspend(r.Background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
 		if d.isCarried() { // no result has it
 			d.output.Store(rec)
 		}
 	})
 	if err != nil {
-		r.env.performing.LeaveN(len(started))
+		r.env.Performing.LeaveN(len(started))
 		return nil, nil, r.notStored(err)
 	}
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
 	r.replay.Drop()                         // it, too, is in the store
 	if !r.markParked(expires, len(image)) { // aborted meanwhile
-		r.env.performing.LeaveN(len(started))
-		return nil, nil, r.aborted()
+		r.env.Performing.LeaveN(len(started))
+		return nil, nil, r.Aborted()
 	}
 	return res, started, nil
 }
@@ -133,20 +134,20 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 // markParked makes the run parked, unless it has been cancelled: then its driver ends
 // it.
 func (r *driveRun) markParked(expires time.Time, imageBytes int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ctx.Err() != nil || !r.move(stateParked) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if r.Context.Err() != nil || !r.Move(run.Parked) {
 		return false
 	}
-	expires = calls.Later(expires, r.calls.KeepUntil())
-	r.expires, r.imageBytes = expires, imageBytes
-	if left := time.Until(expires); r.expiry == nil {
-		r.expiry = time.AfterFunc(left, r.expire)
+	expires = calls.Later(expires, r.Calls.KeepUntil())
+	r.Expires, r.ImageBytes = expires, imageBytes
+	if left := time.Until(expires); r.Expiry == nil {
+		r.Expiry = time.AfterFunc(left, r.expire)
 	} else {
-		r.expiry.Reset(left)
+		r.Expiry.Reset(left)
 	}
-	if r.calls.Idle() {
-		r.record.DropClaim()
+	if r.Calls.Idle() {
+		r.Record.DropClaim()
 	}
 	return true
 }
@@ -155,7 +156,7 @@ func (r *driveRun) markParked(expires time.Time, imageBytes int) bool {
 func (r *driveRun) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
-		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.settings.MaxSuspended)
+		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.Settings.MaxSuspended)
 	}
 	return f
 }
@@ -165,15 +166,15 @@ func (r *driveRun) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
 	_, rec.GuestEngine = r.pool.Engine()
-	rec.Session, rec.Language, rec.Created = r.session, r.language, r.created
-	rec.Fingerprint, rec.Owners = r.view().Catalog.Fingerprint(), r.view().Owners()
-	rec.TimerDue, rec.Layers = r.driver.timerDue, IsolationOf(r.driver.layers).Layers
-	rec.ToolCallID, rec.Trace = r.observed.Parent, r.observed.Trace
-	rec.ClientTools, rec.Rules = r.access.Client.Stored(), r.access.StoredRules()
-	rec.Tools, rec.Origin, rec.Effects = r.used.stored(), r.env.Origin, r.effects.Unwritten()
+	rec.Session, rec.Language, rec.Created = r.Session, r.Language, r.Created
+	rec.Fingerprint, rec.Owners = r.View().Catalog.Fingerprint(), r.View().Owners()
+	rec.TimerDue, rec.Layers = r.driver.timerDue, run.IsolationOf(r.driver.layers).Layers
+	rec.ToolCallID, rec.Trace = r.Observed.Parent, r.Observed.Trace
+	rec.ClientTools, rec.Rules = r.Access.Client.Stored(), r.Access.StoredRules()
+	rec.Tools, rec.Origin, rec.Effects = r.Used.Stored(), r.env.Origin, r.Effects.Unwritten()
 	r.replay.Put(rec)
-	rec.Scopes = r.scopes.encoded(func(id string, err error) {
-		r.env.Logger.Error("a namespace scope was not stored", "run", r.id, "namespace", id, "error", err)
+	rec.Scopes = r.Scopes.Encoded(func(id string, err error) {
+		r.env.Logger.Error("a namespace scope was not stored", "run", r.ID, "namespace", id, "error", err)
 	})
 }
 
@@ -184,20 +185,20 @@ func (r *driveRun) expire() { r.expireAt(time.Time{}) }
 // expireAt is expire at a time that counts although the store, whose clock decides
 // otherwise, has not come to it.
 func (r *driveRun) expireAt(now time.Time) {
-	if !r.moveTo(stateActive) {
+	if !r.MoveTo(run.Active) {
 		return
 	}
 	defer r.containExpiry()
 	var stored *runstore.Record
-	err := r.record.EnsureClaim(r.background())
+	err := r.Record.EnsureClaim(r.Background())
 	if err == nil {
-		stored, err = r.env.Store.Get(r.background(), r.id)
+		stored, err = r.env.Store.Get(r.Background(), r.ID)
 	}
-	if err == nil && r.record.IsCurrent(stored) && now.After(stored.Expires) {
+	if err == nil && r.Record.IsCurrent(stored) && now.After(stored.Expires) {
 		err = runstore.ErrExpired
 	}
 	switch {
-	case errors.Is(err, runstore.ErrClaimed), err == nil && r.record.IsCurrent(stored):
+	case errors.Is(err, runstore.ErrClaimed), err == nil && r.Record.IsCurrent(stored):
 		r.expireAgain()
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
 		r.finish(runstore.ErrExpired)
@@ -210,15 +211,15 @@ func (r *driveRun) expireAt(now time.Time) {
 // the store its time is not over, or another has the claim. That is a sweep that deletes it,
 // or a process that has resumed it. The store tells which once the claim is free.
 func (r *driveRun) expireAgain() {
-	r.mu.Lock()
-	parked := r.ctx.Err() == nil && r.move(stateParked)
+	r.Mu.Lock()
+	parked := r.Context.Err() == nil && r.Move(run.Parked)
 	if parked {
-		r.expiry.Reset(r.env.Times.ClaimedAgain)
-		if r.calls.Idle() {
-			r.record.DropClaim()
+		r.Expiry.Reset(r.env.Times.ClaimedAgain)
+		if r.Calls.Idle() {
+			r.Record.DropClaim()
 		}
 	}
-	r.mu.Unlock()
+	r.Mu.Unlock()
 	if !parked {
 		r.endUnparked()
 	}
@@ -226,14 +227,14 @@ func (r *driveRun) expireAgain() {
 
 // parkedUntil is when the run expires that this process has parked last.
 func (r *driveRun) parkedUntil() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.expires
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.Expires
 }
 
 // isPastExpiry reports whether the time of the parked run is over.
 func (r *driveRun) isPastExpiry() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !time.Now().Before(r.expires)
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return !time.Now().Before(r.Expires)
 }

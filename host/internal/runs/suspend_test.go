@@ -16,13 +16,13 @@ func TestAClosingHostKeepsWhatIsRunning(t *testing.T) {
 	for _, closing := range []bool{false, true} {
 		store := &runstore.Memory{}
 		e := newTestEngine(t, store, nil)
-		e.settings.MaxSuspended = 1
+		e.Settings.MaxSuspended = 1
 		stored(t, store, runstore.Record{})
 		r := newTestRun(t, e)
 		r.driver.limit(t.Context(), time.Minute, time.Minute)
 		e.closing = closing
 		var f *codemode.Error
-		r.record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
+		r.Record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 		if (f == nil) != closing || f != nil && f.Reason != codemode.ReasonTooManySuspended {
 			t.Errorf("closing %v: %v", closing, f)
 		}
@@ -37,9 +37,9 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 		r := newTestRun(t, newTestEngine(t, store, nil))
 		park := func(ttl time.Duration) {
 			t.Helper()
-			r.settings.SnapshotTTL = ttl
+			r.Settings.SnapshotTTL = ttl
 			var f *codemode.Error
-			r.record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
+			r.Record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -53,11 +53,11 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 		}
 		park(time.Millisecond)
 		select {
-		case <-r.gone:
+		case <-r.Gone:
 		case <-time.After(10 * time.Second):
 			t.Fatalf("suspended again: %v; it goes on", again)
 		}
-		if _, err := store.Get(t.Context(), r.id); !errors.Is(err, runstore.ErrNotFound) {
+		if _, err := store.Get(t.Context(), r.ID); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("suspended again: %v; the store says %v", again, err)
 		}
 	}

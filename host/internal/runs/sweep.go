@@ -10,7 +10,7 @@ type sweeper struct{ *Engine }
 
 // StartSweeping starts the sweeper, which ends with the engine.
 func (e *Engine) StartSweeping() {
-	e.background.Go(func() { sweeper{e}.sweep(e.life) })
+	e.Background.Go(func() { sweeper{e}.sweep(e.Life) })
 }
 
 // sweep runs until ctx ends.
@@ -19,11 +19,11 @@ func (e sweeper) sweep(ctx context.Context) {
 	defer tick.Stop()
 	first := time.NewTimer(e.Times.KeepFirst)
 	defer first.Stop()
-	e.guard(func() { e.countForeign(ctx) })
+	e.Guard(func() { e.countForeign(ctx) })
 	for {
-		e.guard(func() { e.sweepOnce(ctx) })
+		e.Guard(func() { e.sweepOnce(ctx) })
 		if e.foreign.Load() > 0 {
-			e.guard(func() { e.countForeign(ctx) })
+			e.Guard(func() { e.countForeign(ctx) })
 		}
 		for looked := false; !looked; {
 			select {
@@ -33,7 +33,7 @@ func (e sweeper) sweep(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			e.guard(func() { e.keepBuilds(ctx) })
+			e.Guard(func() { e.keepBuilds(ctx) })
 		}
 	}
 }

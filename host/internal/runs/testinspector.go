@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -29,33 +30,33 @@ func (i Inspector) Expire(id string) {
 // Aborted returns once a run of this process is being ended.
 func (i Inspector) Aborted(id string) {
 	if r := i.e.runByID(id); r != nil {
-		<-r.ctx.Done()
+		<-r.Context.Done()
 	}
 }
 
 // Ended returns once a run of this process is over, or another process has it.
 func (i Inspector) Ended(id string) {
 	if r := i.e.runByID(id); r != nil {
-		<-r.gone
+		<-r.Gone
 	}
 }
 
 // Quiet returns once no tool call is in flight, or ctx ends, and reports how many are
 // left.
-func (i Inspector) Quiet(ctx context.Context) int { return i.e.performing.Wait(ctx) }
+func (i Inspector) Quiet(ctx context.Context) int { return i.e.Performing.Wait(ctx) }
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
-func (i Inspector) CompactAfter(bytes int) { i.e.compactAfter = bytes }
+func (i Inspector) CompactAfter(bytes int) { i.e.CompactAfter = bytes }
 
 // SetClock has callers wait by another clock. Call it before the first run.
-func (i Inspector) SetClock(c Clock) { i.e.clock = c }
+func (i Inspector) SetClock(c run.Clock) { i.e.Clock = c }
 
 // LeftToRun returns what is left of a run's processor time, and what of it went to the
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 	r := i.e.runByID(id)
-	c, _ := r.calls.CountedAt(time.Now(), time.Now())
-	return max(0, r.settings.CPUBudget-calls.Computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
+	c, _ := r.Calls.CountedAt(time.Now(), time.Now())
+	return max(0, r.Settings.CPUBudget-calls.Computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
 }
 
 // HoldsImage reports whether a suspended run has its image in memory, apart from its store.
@@ -63,7 +64,7 @@ func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).driver.im
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (i Inspector) Settled(id string) (n int) {
-	for _, c := range i.e.runByID(id).calls.List() {
+	for _, c := range i.e.runByID(id).Calls.List() {
 		if c.State == runstore.CallSettled {
 			n++
 		}
@@ -77,8 +78,8 @@ func (i Inspector) EndOrphans(ctx context.Context) error { return sweeper{i.e}.e
 // Taken returns what is used of each quota, by its name.
 func (i Inspector) Taken() map[string]int64 {
 	out := map[string]int64{}
-	m := i.e.meters
-	for name, meter := range map[string]*quota.Meter{"bytes": m.held, "workers": m.workers, "suspended": m.suspended, "approvals": m.approvals, "stored": m.stored, "calls": m.calls} {
+	m := i.e.Meters
+	for name, meter := range map[string]*quota.Meter{"bytes": m.Held, "workers": m.Workers, "suspended": m.Suspended, "approvals": m.Approvals, "stored": m.Stored, "calls": m.Calls} {
 		if n := meter.Used(); n != 0 {
 			out[name] = n
 		}
@@ -89,7 +90,7 @@ func (i Inspector) Taken() map[string]int64 {
 // TakeReport handles a report as if a worker had sent it for a new run of the session,
 // and ends the run. A panic is not contained.
 func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Report) codemode.Telemetry {
-	id, err := newRunID()
+	id, err := run.NewID()
 	if err != nil {
 		panic(err)
 	}
@@ -98,7 +99,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 		panic(f)
 	}
 	r.begin(time.Now())
-	r.driver.limit(r.ctx, time.Minute, time.Minute)
+	r.driver.limit(r.Context, time.Minute, time.Minute)
 	res := r.driver.handleReport(rep)
 	if res == nil {
 		res = r.driver.failed(codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))
@@ -109,10 +110,10 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 // LocksTaken counts how often the locks of a run were taken.
 func (i Inspector) LocksTaken(id string) (n uint64) {
 	r := i.e.runByID(id)
-	for _, m := range []*calls.CountedMutex{&r.mu, &r.scopes.mu, &r.used.mu} {
+	for _, m := range []*calls.CountedMutex{&r.Mu, &r.Scopes.Mu, &r.Used.Mu} {
 		n += m.TimesTaken()
 	}
-	return n + r.calls.TimesLocked() + r.record.Locks()
+	return n + r.Calls.TimesLocked() + r.Record.Locks()
 }
 
 // Stages returns the names of the stages of a call, in order.

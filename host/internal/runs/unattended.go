@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // An unattended driver is one that an advancer has started. It differs from that of a
@@ -19,14 +20,14 @@ import (
 // its timers do; without a caller they do so for as long as a run is kept at most, so that no
 // timer that is set again and again keeps one for ever.
 func (d *driver) expiresAfter(at time.Time) time.Time {
-	ttl := d.run.settings.SnapshotTTL
+	ttl := d.run.Settings.SnapshotTTL
 	if !d.unattended {
 		return calls.Later(at, d.timerDue).Add(ttl)
 	}
 	if d.timerDue.IsZero() {
 		return d.keptUntil
 	}
-	longest := d.run.created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
+	longest := d.run.Created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
 	if due := d.timerDue.Add(ttl); due.Before(longest) {
 		return calls.Later(d.keptUntil, due)
 	}
@@ -47,7 +48,7 @@ func (d *driver) isCarried() bool { return d.carried != nil }
 // callerIsGone reports whether the caller has left its run, as one does whose connection has
 // broken. A caller whose time is over has left it, too, and takes a result.
 func (d *driver) callerIsGone() bool {
-	caller, leaves := callerOf(d.ctx)
+	caller, leaves := run.CallerOf(d.ctx)
 	return calls.IsClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)
 }
 
@@ -57,12 +58,12 @@ func (d *driver) stay() *codemode.Result {
 	d.carry()
 	d.dropImage()
 	d.run.replay.Drop()
-	calls, reason := d.run.calls.Describe(d.run.settings.MaxOutput)
-	d.run.observed.Suspended(reason, d.run.usage())
+	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
+	d.run.Observed.Suspended(reason, d.run.usage())
 	if !d.run.markParked(d.keptUntil, d.imageSize) {
 		return d.failure(d.run.endUnparked())
 	}
-	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.id, Reason: reason, PendingToolCalls: calls}
+	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.ID, Reason: reason, PendingToolCalls: calls}
 }
 
 // mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
@@ -75,6 +76,6 @@ func (d *driver) mayGoOnLarge() bool {
 		return false
 	}
 	d.large = true
-	d.deadline = d.run.env.clock.Now().Add(d.run.settings.WaitTime(0))
+	d.deadline = d.run.env.Clock.Now().Add(d.run.Settings.WaitTime(0))
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
 )
@@ -97,7 +98,7 @@ func (e *Engine) Undo(ctx context.Context, s codemode.Session, runID string, ski
 	if f := u.skip(skip); f != nil {
 		return nil, f
 	}
-	ctx = WithAskingCaller(ctx) // an inverse that needs a person does not hold up its caller
+	ctx = run.WithAskingCaller(ctx) // an inverse that needs a person does not hold up its caller
 	out := &Undo{}
 	all := journal.Effects().Effects
 	for _, effect := range slices.Backward(all) {
@@ -121,7 +122,7 @@ func reversible(s runstore.EffectState) bool {
 	return s == runstore.EffectDone || s == runstore.EffectFailed || s == runstore.EffectReverting
 }
 
-// hasEnded refuses a run that can still go on.
+// HasEnded refuses a run that can still go on.
 func (e *Engine) hasEnded(ctx context.Context, runID string) *codemode.Error {
 	goesOn := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
 	if e.runByID(runID) != nil {
@@ -167,7 +168,7 @@ func (u *undoing) skip(calls []string) *codemode.Error {
 // note writes the new state of an effect.
 func (u *undoing) note(e runstore.Effect, state runstore.EffectState, reason string, sync bool) *codemode.Error {
 	e.State, e.Reason, e.At = state, reason, time.Now().UTC()
-	if err := u.engine.countFenced(u.journal.Put(sync, e)); err != nil {
+	if err := u.engine.CountFenced(u.journal.Put(sync, e)); err != nil {
 		return fault.Add(fault.FromStore(err), " What is undone could not be written down, so that undo has stopped; start it again once the store works.")
 	}
 	return nil
@@ -239,7 +240,7 @@ func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Resul
 		u.stopped = true
 		return nil, u.note(*e, runstore.EffectFailed, "its inverse "+e.Inverse+" is not there for this session: a plugin is missing, or a rule denies it", true)
 	}
-	id, err := newRunID()
+	id, err := run.NewID()
 	if err != nil {
 		return nil, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err)
 	}
@@ -247,8 +248,8 @@ func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Resul
 	if f := u.note(*e, runstore.EffectReverting, "", true); f != nil {
 		return nil, f
 	}
-	return u.engine.Exec(ctx, u.session, Input{
-		Code: undoProgram(*e), Language: OwnLanguage(u.engine.SettingsOf(u.session)), Title: fmt.Sprintf("undo %s of %s", e.CallID, u.runID),
+	return u.engine.Exec(ctx, u.session, run.Input{
+		Code: undoProgram(*e), Language: run.OwnLanguage(u.engine.SettingsOf(u.session)), Title: fmt.Sprintf("undo %s of %s", e.CallID, u.runID),
 		RunID: id, IdempotencyKey: "undo:" + u.runID + ":" + strconv.Itoa(e.Number),
 	}), nil
 }

@@ -31,11 +31,11 @@ func (r *callRun) checkInput(tool *catalog.Tool, input []byte) *fault.Rejection 
 	if isProgramTool(tool.ID()) {
 		return checkProgramInput(tool, input)
 	}
-	if now, ok := r.view().Catalog.ByID(tool.ID()); ok {
+	if now, ok := r.View().Catalog.ByID(tool.ID()); ok {
 		tool = now // not what it was when the call was made and a person was asked
 	}
-	same := r.used.note(tool)
-	err := r.view().Catalog.ValidateInput(tool.ID(), input)
+	same := r.Used.Note(tool)
+	err := r.View().Catalog.ValidateInput(tool.ID(), input)
 	if err == nil {
 		return nil
 	}

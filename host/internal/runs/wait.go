@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -28,7 +29,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 	defer e.containRefusal(&res)
 	runID, wait = strings.TrimSpace(runID), e.SettingsOf(s).WaitTime(wait)
 	tell, watched := relay(ctx)
-	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: callerAsks(ctx)}, e.callerGoes(ctx, a.Start, wait), tell)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: run.CallerAsks(ctx)}, e.callerGoes(ctx, a.Start, wait), tell)
 	for {
 		res, f := e.waitHere(ctx, a, s, runID, wait, turn, d)
 		if f == nil {
@@ -58,7 +59,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f := e.checkRunID(s, runID); f != nil {
 		return nil, f
 	}
-	if f := e.storeAway(ctx); f != nil {
+	if f := e.StoreAway(ctx); f != nil {
 		return nil, fault.Add(f, fault.KeptAsItWas)
 	}
 	defer e.advancer.yieldTo(ctx, runID)()
@@ -77,7 +78,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 		return nil, e.explainMissing(f, s, runID)
 	}
 	res = e.resume(ctx, a, r, rec, wait, d)
-	if errors.Is(context.Cause(r.ctx), runstore.ErrFenced) {
+	if errors.Is(context.Cause(r.Context), runstore.ErrFenced) {
 		return nil, fault.FromStore(runstore.ErrFenced)
 	}
 	return res, nil
@@ -87,11 +88,11 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *driveRun, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
 	defer r.contain(&res)
 	r.begin(a.Start).delivery = d
-	ctx = a.Drive(ctx, r.observed)
-	r.observed.Resumed(ctx, r.driver.started)
-	ctx, stop := r.joined(ctx)
+	ctx = a.Drive(ctx, r.Observed)
+	r.Observed.Resumed(ctx, r.driver.started)
+	ctx, stop := r.Joined(ctx)
 	defer stop()
-	r.drivenBy(ctx)
+	r.DrivenBy(ctx)
 	return r.driver.resume(ctx, rec, wait)
 }
 
@@ -100,11 +101,11 @@ func (e *Engine) checkRunID(s codemode.Session, id string) *codemode.Error {
 	if id == "" {
 		return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, "runId is empty. Give the runId of a result whose status is waiting.")
 	}
-	if isRunID(id) {
+	if run.IsID(id) {
 		return nil
 	}
 	f := fault.FromStore(runstore.ErrNotFound)
-	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), runPrefix)
+	f.Message += fmt.Sprintf(" %q is not the id of one: give the runId of a result whose status is waiting, which is %s and 32 hexadecimal digits.", text.Cut(id, 64), run.Prefix)
 	if tool, err := e.Views.SessionView(s).Catalog.Resolve(processTool); err == nil {
 		f.Message += fmt.Sprintf(" To look after a process that a shell tool has started, call %s inside exec.", tool.ID())
 	}
@@ -133,30 +134,30 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 // process has kept the claim all along. If this process has let go of the run, elsewhere
 // is true: another one may have a later state of it.
 func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
-	if f := fault.MayResume(r.session, s); f != nil {
+	if f := fault.MayResume(r.Session, s); f != nil {
 		return nil, false, f
 	}
 	if f := r.activate(); f != nil {
 		// What became of it the store knows once it is gone: it may keep a result for
 		// another wait, to which it cannot be delivered.
-		if r.goes(ctx) || r.record.GaveUp() != nil {
+		if r.goes(ctx) || r.Record.GaveUp() != nil {
 			return nil, true, nil
 		}
 		return nil, false, f
 	}
 	defer r.containReopen(&f)
-	if cause := r.record.GaveUp(); cause != nil {
+	if cause := r.Record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return nil, true, nil
 	}
-	if r.record.Claimed() {
+	if r.Record.Claimed() {
 		return nil, false, nil
 	}
-	err := r.record.EnsureClaim(r.background())
+	err := r.Record.EnsureClaim(r.Background())
 	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return nil, false, r.stayParked(fault.FromStore(err))
 	}
-	rec, err = r.env.Store.Get(ctx, r.id)
+	rec, err = r.env.Store.Get(ctx, r.ID)
 	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
 		err = runstore.ErrExpired
 	}
@@ -169,7 +170,7 @@ func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstor
 		return nil, false, fault.FromStore(err)
 	case err != nil: // what cannot be read now may be read later
 		return nil, false, r.stayParked(fault.FromStore(err))
-	case r.record.IsCurrent(rec):
+	case r.Record.IsCurrent(rec):
 		return rec, false, nil
 	}
 	r.letGo(runstore.ErrClaimed)
@@ -181,16 +182,16 @@ func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstor
 func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Duration) *codemode.Result {
 	r := d.run
 	d.keptUntil = r.parkedUntil()
-	d.limit(ctx, r.settings.Timeout, wait)
+	d.limit(ctx, r.Settings.Timeout, wait)
 	r.refreshView()
 	if !d.unattended { // a program that has yielded goes on when its caller comes back
-		r.calls.SettleYields()
+		r.Calls.SettleYields()
 	}
 	if rec == nil {
 		var err error
-		rec, err = r.env.Store.Get(ctx, r.id)
-		if err == nil && !r.record.IsCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
-			r.record.GiveUp(runstore.ErrFenced)
+		rec, err = r.env.Store.Get(ctx, r.ID)
+		if err == nil && !r.Record.IsCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
+			r.Record.GiveUp(runstore.ErrFenced)
 			return d.failed(fault.FromStore(runstore.ErrFenced))
 		}
 		if err != nil {
@@ -198,12 +199,12 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 		}
 	}
 	d.keptUntil = rec.Expires
-	if f := r.env.usedUp(r.session); f != nil {
+	if f := r.env.UsedUp(r.Session); f != nil {
 		return d.postponed(fault.Add(f, " The run is kept as it was."))
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
 	r.replay.Take(rec)
-	if denied := r.calls.ChargeImage(len(rec.Image)); denied != nil {
+	if denied := r.Calls.ChargeImage(len(rec.Image)); denied != nil {
 		d.image = nil
 		r.replay.Drop()
 		return d.postponed(codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
@@ -222,9 +223,9 @@ func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 
 // Deliver is Host.Deliver.
 func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
-	ctx = leavesTheRun(ctx)
+	ctx = run.LeavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	d := &Delivery{env: e.baseEnv}
+	d := &Delivery{env: e.Env}
 	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
@@ -249,7 +250,7 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		claim.Release()
 		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := &Delivery{env: e.baseEnv}
+	own := &Delivery{env: e.Env}
 	if d == nil {
 		d = own
 	}

@@ -13,13 +13,13 @@ import (
 // time of the engine's clock or until leaves is closed. Why is what a session was refused a
 // slot for.
 func (e *driveEnv) awaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
-	ticket := e.meters.workers.Queue(quota.OwnerOf(s))
+	ticket := e.Meters.Workers.Queue(quota.OwnerOf(s))
 	select {
 	case <-ticket.Ready():
 		return nil, nil
 	default:
 	}
-	t := e.clock.NewTimer(e.clock.Until(until))
+	t := e.Clock.NewTimer(e.Clock.Until(until))
 	defer t.Stop()
 	select {
 	case <-ticket.Ready():
@@ -35,7 +35,7 @@ func (e *driveEnv) awaitSlot(ctx context.Context, s codemode.Session, until time
 	}
 	canceled, why := ticket.Cancel()
 	if !canceled { // it came at the last moment
-		e.meters.workers.Give(quota.OwnerOf(s), 1)
+		e.Meters.Workers.Give(quota.OwnerOf(s), 1)
 	}
 	if why == nil || err != errBusy {
 		return nil, err

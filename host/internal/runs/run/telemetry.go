@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"maps"
@@ -12,9 +12,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// baseTelemetry is that of a run that has done nothing. Without a view there is no
+// BaseTelemetry is that of a run that has done nothing. Without a view there is no
 // run, and it says nothing of tools.
-func baseTelemetry(v *view.View) codemode.Telemetry {
+func BaseTelemetry(v *view.View) codemode.Telemetry {
 	t := codemode.NewTelemetry()
 	if v != nil {
 		t.CatalogSize, t.Sources = v.Catalog.Len(), maps.Clone(v.Sources)
@@ -45,10 +45,10 @@ func EngineOf(id string) codemode.Engine {
 
 // storedIsolation is what a record says of it.
 func storedIsolation(states map[string]string) codemode.Isolation {
-	return IsolationOf(storedLayers(states))
+	return IsolationOf(StoredLayers(states))
 }
 
-func storedLayers(states map[string]string) []wire.Layer {
+func StoredLayers(states map[string]string) []wire.Layer {
 	layers := make([]wire.Layer, 0, len(states))
 	for name, state := range states {
 		layers = append(layers, wire.Layer{Name: name, State: state})
@@ -56,8 +56,8 @@ func storedLayers(states map[string]string) []wire.Layer {
 	return layers
 }
 
-// count writes what the counters of a run say.
-func count(t *codemode.Telemetry, c runstore.Counters) {
+// CountInto writes what the counters of a run say.
+func CountInto(t *codemode.Telemetry, c runstore.Counters) {
 	micros := func(n int64) float64 { return float64(n) / 1000 }
 	t.ApprovalCount, t.ApprovalWaitMillis = c.Approvals, micros(c.ApprovalMicros)
 	t.SearchCount, t.DescribeCount, t.CallCount, t.NamespaceCount = c.Search, c.Describe, c.Call, c.Namespace
@@ -66,8 +66,8 @@ func count(t *codemode.Telemetry, c runstore.Counters) {
 	t.PeakHeapBytes = c.PeakBytes
 }
 
-// withRecord marks a refusal with what the record of the run says.
-func withRecord(f *codemode.Error, rec *runstore.Record) *codemode.Error {
+// WithRecord marks a refusal with what the record of the run says.
+func WithRecord(f *codemode.Error, rec *runstore.Record) *codemode.Error {
 	if rec == nil {
 		return f
 	}
@@ -75,8 +75,8 @@ func withRecord(f *codemode.Error, rec *runstore.Record) *codemode.Error {
 	for _, c := range rec.Calls {
 		f.Dispatched = f.Dispatched || calls.WentOut(c)
 	}
-	t := baseTelemetry(nil)
-	count(&t, rec.Counters)
+	t := BaseTelemetry(nil)
+	CountInto(&t, rec.Counters)
 	t.SnapshotBytes, t.Isolation, t.Engine = len(rec.Image), storedIsolation(rec.Layers), EngineOf(rec.GuestEngine)
 	f.Telemetry = &t
 	return f

@@ -1,11 +1,11 @@
-package runs
+package run
 
 import (
 	"context"
 	"time"
 )
 
-// callContext is the context under which a run makes a call. It ends with the run, which
+// CallContext is the context under which a run makes a call. It ends with the run, which
 // may outlive the request that made the call; it has the values of that request.
 type callContext struct {
 	context.Context // the run's
@@ -21,20 +21,20 @@ func (c callContext) Value(key any) any {
 	return c.request.Value(key)
 }
 
-// drivenBy notes the context of the Exec or Wait that drives the run from now on.
-func (r *baseRun) drivenBy(ctx context.Context) { r.request.Store(&ctx) }
+// DrivenBy notes the context of the Exec or Wait that drives the run from now on.
+func (r *Run) DrivenBy(ctx context.Context) { r.request.Store(&ctx) }
 
-// callContext returns the context for a call that starts now. The request is the newest
+// CallContext returns the context for a call that starts now. The request is the newest
 // one, which may have ended: the run has been suspended since, and goes on.
-func (r *baseRun) callContext() context.Context {
+func (r *Run) CallContext() context.Context {
 	if request := r.request.Load(); request != nil {
-		return callContext{r.ctx, *request}
+		return callContext{r.Context, *request}
 	}
-	return r.ctx
+	return r.Context
 }
 
-// requestDeadline is the deadline of the request that drives the run; zero without one.
-func (r *baseRun) requestDeadline() time.Time {
+// RequestDeadline is the deadline of the request that drives the run; zero without one.
+func (r *Run) RequestDeadline() time.Time {
 	request := r.request.Load()
 	if request == nil || (*request).Err() != nil {
 		return time.Time{}

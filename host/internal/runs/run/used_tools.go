@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"crypto/sha256"
@@ -18,54 +18,54 @@ const maxUsed = 256
 // usedTools are digests of the schemas of the tools that a run has described or
 // called, by id.
 type usedTools struct {
-	mu      calls.CountedMutex
-	digests map[string]string
+	Mu      calls.CountedMutex
+	Digests map[string]string
 	last    map[string]*catalog.Tool // what was last found to be as it was
 }
 
-// note remembers what a tool looks like to the run, and reports whether it still
+// Note remembers what a tool looks like to the run, and reports whether it still
 // looks as it did.
-func (u *usedTools) note(tool *catalog.Tool) (same bool) {
+func (u *usedTools) Note(tool *catalog.Tool) (same bool) {
 	id := tool.ID()
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	u.Mu.Lock()
+	defer u.Mu.Unlock()
 	if u.last[id] == tool {
 		return true
 	}
-	known, used := u.digests[id]
-	if !used && len(u.digests) >= maxUsed {
+	known, used := u.Digests[id]
+	if !used && len(u.Digests) >= maxUsed {
 		return true
 	}
-	digest := schemaDigest(tool)
+	digest := SchemaDigest(tool)
 	if used && known != digest {
 		return false
 	}
-	if u.digests == nil {
-		u.digests = make(map[string]string)
+	if u.Digests == nil {
+		u.Digests = make(map[string]string)
 	}
 	if u.last == nil { // the digests may be those of a record
 		u.last = make(map[string]*catalog.Tool)
 	}
-	u.digests[id], u.last[id] = digest, tool
+	u.Digests[id], u.last[id] = digest, tool
 	return true
 }
 
-// tools returns the tools, in order of their ids. Those of a record are not there.
-func (u *usedTools) tools() []*catalog.Tool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+// Tools returns the Tools, in order of their ids. Those of a record are not there.
+func (u *usedTools) Tools() []*catalog.Tool {
+	u.Mu.Lock()
+	defer u.Mu.Unlock()
 	return slices.SortedFunc(maps.Values(u.last), func(a, b *catalog.Tool) int { return strings.Compare(a.ID(), b.ID()) })
 }
 
-// stored is what a record keeps.
-func (u *usedTools) stored() map[string]string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return maps.Clone(u.digests)
+// Stored is what a record keeps.
+func (u *usedTools) Stored() map[string]string {
+	u.Mu.Lock()
+	defer u.Mu.Unlock()
+	return maps.Clone(u.Digests)
 }
 
-// schemaDigest identifies the schemas of a tool, in few bytes: records keep it.
-func schemaDigest(tool *catalog.Tool) string {
+// SchemaDigest identifies the schemas of a tool, in few bytes: records keep it.
+func SchemaDigest(tool *catalog.Tool) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d ", len(tool.Parameters))
 	h.Write(tool.Parameters)

@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"slices"
@@ -43,8 +43,8 @@ func (in Input) Program() (code string, _ *codemode.Error) {
 	return code, nil
 }
 
-// source returns the program and its language, or what is wrong with them.
-func (in Input) source(s codemode.Settings) (code, language string, _ *codemode.Error) {
+// Source returns the program and its language, or what is wrong with them.
+func (in Input) Source(s codemode.Settings) (code, language string, _ *codemode.Error) {
 	code, f := in.Program()
 	if f != nil {
 		return "", "", f

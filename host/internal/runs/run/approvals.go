@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// storeID names the store of runs; "" if it cannot be told from others.
-func (e *baseEnv) storeID() string {
+// StoreID names the store of runs; "" if it cannot be told from others.
+func (e *Env) StoreID() string {
 	if s, ok := e.Store.(runstore.Identified); ok {
 		return s.Identity()
 	}
 	return ""
 }
 
-// holdID holds the id of a run whose record goes before its questions do, or another host
+// HoldID holds the id of a run whose record goes before its questions do, or another host
 // takes them for orphans. It returns how to give the id back.
-func (e *baseEnv) holdID(ctx context.Context, id string) (release func()) {
+func (e *Env) HoldID(ctx context.Context, id string) (release func()) {
 	if store, ok := e.Store.(runstore.Identified); ok {
 		if release, err := store.Reserve(ctx, id); err == nil {
 			return release
@@ -31,8 +31,8 @@ func (e *baseEnv) holdID(ctx context.Context, id string) (release func()) {
 	return func() {}
 }
 
-// announce tells the embedder of a new approval.
-func (e *baseEnv) announce(a *policy.Approval) {
+// Announce tells the embedder of a new approval.
+func (e *Env) Announce(a *policy.Approval) {
 	if e.OnApproval == nil {
 		return
 	}
@@ -44,39 +44,39 @@ func (e *baseEnv) announce(a *policy.Approval) {
 	e.OnApproval(a)
 }
 
-// cancelApprovals ends the questions that calls wait for.
-func (e *baseEnv) cancelApprovals(ctx context.Context, waiting []runstore.Call) {
+// CancelApprovals ends the questions that calls wait for.
+func (e *Env) CancelApprovals(ctx context.Context, waiting []runstore.Call) {
 	for _, c := range waiting {
 		if id := calls.AwaitedApproval(&c); id != "" {
-			e.cancelApproval(ctx, id)
+			e.CancelApproval(ctx, id)
 		}
 	}
 }
 
-func (e *baseEnv) cancelApproval(ctx context.Context, id string) {
+func (e *Env) CancelApproval(ctx context.Context, id string) {
 	_, err := e.ApprovalStore.Resolve(ctx, id, policy.Resolution{State: policy.StateCancelled, At: time.Now()})
 	if err != nil && !errors.Is(err, policy.ErrNotFound) {
 		e.Logger.Error("the approval of a run that has ended was not cancelled; it expires", "approval", id, "error", err)
 	}
 }
 
-// claimToAsk takes the claim of a run that is about to ask a person, or holds its id.
-func (r *baseRun) claimToAsk() (err error) {
-	store, ok := r.env.Store.(runstore.Identified)
+// ClaimToAsk takes the claim of a run that is about to ask a person, or holds its id.
+func (r *Run) ClaimToAsk() (err error) {
+	store, ok := r.Env.Store.(runstore.Identified)
 	if !ok {
 		return nil
 	}
-	r.record.Exclusive(func() {
-		if r.isOver() {
-			err = context.Cause(r.ctx)
+	r.Record.Exclusive(func() {
+		if r.IsOver() {
+			err = context.Cause(r.Context)
 			return
 		}
-		if r.record.IsStored() {
-			err = r.record.EnsureClaim(r.background())
-		} else if f := r.env.storeAway(r.background()); f != nil {
+		if r.Record.IsStored() {
+			err = r.Record.EnsureClaim(r.Background())
+		} else if f := r.Env.StoreAway(r.Background()); f != nil {
 			err = f
 		} else {
-			err = r.record.Reserve(r.background(), store)
+			err = r.Record.Reserve(r.Background(), store)
 		}
 		if err != nil {
 			err = fault.FromStore(err)
@@ -85,24 +85,24 @@ func (r *baseRun) claimToAsk() (err error) {
 	return err
 }
 
-// pendingApprovals are what people are asked about calls of the run, in the order of the
+// PendingApprovals are what people are asked about calls of the run, in the order of the
 // calls. What the store cannot say is left out.
-func (r *baseRun) pendingApprovals() (out []codemode.PendingApproval) {
-	for _, id := range r.calls.AwaitedApprovals() {
-		a, err := r.env.ApprovalStore.Get(r.background(), id)
+func (r *Run) PendingApprovals() (out []codemode.PendingApproval) {
+	for _, id := range r.Calls.AwaitedApprovals() {
+		a, err := r.Env.ApprovalStore.Get(r.Background(), id)
 		if err != nil {
-			r.env.Logger.Warn("an approval that a run waits for could not be read", "run", r.id, "approval", id, "error", err)
+			r.Env.Logger.Warn("an approval that a run waits for could not be read", "run", r.ID, "approval", id, "error", err)
 			continue
 		}
 		if a.State == policy.StatePending {
-			out = append(out, pendingApproval(a))
+			out = append(out, PendingApproval(a))
 		}
 	}
 	return out
 }
 
-// pendingApproval is an approval as a Result has it.
-func pendingApproval(a *policy.Approval) codemode.PendingApproval {
+// PendingApproval is an approval as a Result has it.
+func PendingApproval(a *policy.Approval) codemode.PendingApproval {
 	p := codemode.PendingApproval{
 		ID: a.ID, CallID: a.CallID, ToolID: a.ToolID, Title: a.Title, Description: a.Description, Severity: string(a.Severity),
 		Input: a.Input, InputCut: a.InputCut, Questions: a.Questions, Expires: a.Expires,

@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"context"
@@ -13,23 +13,23 @@ func WithAskingCaller(ctx context.Context) context.Context {
 	return context.WithValue(ctx, askingKey{}, true)
 }
 
-// leavingKey is the context key of leavesTheRun.
+// leavingKey is the context key of LeavesTheRun.
 type leavingKey struct{}
 
-// leavesTheRun returns a context for a Wait whose run is suspended when ctx ends, as when
+// LeavesTheRun returns a context for a Wait whose run is suspended when ctx ends, as when
 // the time of its caller is over. The context itself does not end with ctx.
-func leavesTheRun(ctx context.Context) context.Context {
+func LeavesTheRun(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), leavingKey{}, ctx)
 }
 
-// callerOf returns the context that says how long the caller of a Wait is there, and what is
+// CallerOf returns the context that says how long the caller of a Wait is there, and what is
 // closed when it leaves its run; nil: its run ends with it.
-func callerOf(ctx context.Context) (caller context.Context, leaves <-chan struct{}) {
+func CallerOf(ctx context.Context) (caller context.Context, leaves <-chan struct{}) {
 	if caller, ok := ctx.Value(leavingKey{}).(context.Context); ok {
 		return caller, caller.Done()
 	}
 	return ctx, nil
 }
 
-// callerAsks reports whether the caller of an Exec or Wait asks people itself.
-func callerAsks(ctx context.Context) bool { return ctx.Value(askingKey{}) != nil }
+// CallerAsks reports whether the caller of an Exec or Wait asks people itself.
+func CallerAsks(ctx context.Context) bool { return ctx.Value(askingKey{}) != nil }

@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"slices"
@@ -11,35 +11,35 @@ import (
 // nothing waits for it any more once it has reached a last state.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
-	want := map[runState][]runState{
-		stateActive:  {stateParked, stateEnding, stateLeaving},
-		stateParked:  {stateActive, stateLeaving},
-		stateEnding:  {stateEnded},
-		stateLeaving: {stateLeft},
+	want := map[State][]State{
+		Active:  {Parked, Ending, Leaving},
+		Parked:  {Active, Leaving},
+		Ending:  {Ended},
+		Leaving: {Left},
 	}
 	for from := range runStates {
 		for to := range runStates {
-			l := lifecycle{gone: make(chan struct{})}
+			l := lifecycle{Gone: make(chan struct{})}
 			l.state.Store(uint32(from))
 			allowed := slices.Contains(want[from], to)
-			if moved := l.moveTo(to); moved != allowed {
+			if moved := l.MoveTo(to); moved != allowed {
 				t.Errorf("from %v to %v: moved %v, want %v", from, to, moved, allowed)
 			}
-			if now := l.now(); allowed && now != to || !allowed && now != from {
+			if now := l.Now(); allowed && now != to || !allowed && now != from {
 				t.Errorf("from %v to %v: the state is %v", from, to, now)
 			}
-			if last := allowed && (to == stateEnded || to == stateLeft); calls.IsClosed(l.gone) != last {
-				t.Errorf("from %v to %v: gone is %v, want %v", from, to, calls.IsClosed(l.gone), last)
+			if last := allowed && (to == Ended || to == Left); calls.IsClosed(l.Gone) != last {
+				t.Errorf("from %v to %v: gone is %v, want %v", from, to, calls.IsClosed(l.Gone), last)
 			}
 		}
 	}
 }
 
-// TestEveryStateIsReached from stateActive, and every state but the last ones goes on.
+// TestEveryStateIsReached from Active, and every state but the last ones goes on.
 func TestEveryStateIsReached(t *testing.T) {
 	t.Parallel()
-	reached := map[runState]bool{stateActive: true}
-	for list := []runState{stateActive}; len(list) > 0; list = list[1:] {
+	reached := map[State]bool{Active: true}
+	for list := []State{Active}; len(list) > 0; list = list[1:] {
 		for _, to := range transitions[list[0]] {
 			if !reached[to] {
 				reached[to] = true
@@ -51,7 +51,7 @@ func TestEveryStateIsReached(t *testing.T) {
 		if !reached[s] {
 			t.Errorf("no run is ever %v", s)
 		}
-		if last := s == stateEnded || s == stateLeft; last != (len(transitions[s]) == 0) {
+		if last := s == Ended || s == Left; last != (len(transitions[s]) == 0) {
 			t.Errorf("%v is followed by %v", s, transitions[s])
 		}
 	}

@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // recovered where the goroutine that serves the run starts: see contain.
 
 // ReportPanic is Host.ReportPanic.
-func (e *baseEnv) ReportPanic(during string, recovered any, args ...any) {
+func (e *Env) ReportPanic(during string, recovered any, args ...any) {
 	e.Observer.Metrics.Panicked(during)
 	e.Logger.Error("a panic was recovered from", append([]any{"during", during, "panic", fmt.Sprint(recovered), "at", panicPlace(), "stack", string(debug.Stack())}, args...)...)
 }
@@ -39,22 +39,22 @@ func panicPlace() string {
 
 // What a panic may happen during.
 const (
-	duringRun        = "run"
-	duringCall       = "call"
-	duringTool       = "tool" // of the embedder: the call alone rejects
-	duringBackground = "background"
+	DuringRun        = "run"
+	DuringCall       = "call"
+	DuringTool       = "tool" // of the embedder: the call alone rejects
+	DuringBackground = "background"
 	DuringObserver   = "observer"
 )
 
-func panicked() *codemode.Error {
+func Panicked() *codemode.Error {
 	return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the host failed while it served this run, and has ended it. Its log has the cause.")
 }
 
-// guard runs a step of a goroutine that serves no run.
-func (e *baseEnv) guard(step func()) {
+// Guard runs a step of a goroutine that serves no run.
+func (e *Env) Guard(step func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.ReportPanic(duringBackground, p)
+			e.ReportPanic(DuringBackground, p)
 		}
 	}()
 	step()

@@ -1,4 +1,4 @@
-package runs
+package run
 
 import (
 	"context"
@@ -24,17 +24,17 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// baseEnv is what all runs of a host share.
-type baseEnv struct {
+// Env is what all runs of a host share.
+type Env struct {
 	Config
-	settings codemode.Settings // of the host; of agents, see SettingsOf
-	meters   *meters
-	clock    Clock
+	Settings codemode.Settings // of the host; of agents, see SettingsOf
+	Meters   *meters
+	Clock    Clock
 
-	compactAfter int            // bytes of a journal; see journal.New
-	performing   calls.InFlight // tool calls, of any run
-	background   sync.WaitGroup // steps that are tried again, and what sweeps
-	life         context.Context
+	CompactAfter int            // bytes of a journal; see journal.New
+	Performing   calls.InFlight // tool calls, of any run
+	Background   sync.WaitGroup // steps that are tried again, and what sweeps
+	Life         context.Context
 	End          context.CancelFunc // ends life
 }
 
@@ -91,9 +91,9 @@ type PeerHosts interface {
 }
 
 // ReportDenied is Host.ReportDenied.
-func (e *baseEnv) ReportDenied(s codemode.Session, d *quota.Denied) {
+func (e *Env) ReportDenied(s codemode.Session, d *quota.Denied) {
 	e.Observer.Metrics.Denied(d.Name, string(d.Whose))
-	m, key := e.meters, d.Name+" "+string(d.Whose)
+	m, key := e.Meters, d.Name+" "+string(d.Whose)
 	m.mu.Lock()
 	now := time.Now()
 	if now.Sub(m.warned[key]) < e.Times.DenialPause {
@@ -109,7 +109,7 @@ func (e *baseEnv) ReportDenied(s codemode.Session, d *quota.Denied) {
 }
 
 // StoreHealth says how the store of runs does, if the store can tell.
-func (e *baseEnv) StoreHealth(ctx context.Context) (h runstore.Health, ok bool) {
+func (e *Env) StoreHealth(ctx context.Context) (h runstore.Health, ok bool) {
 	m, ok := e.Store.(runstore.Monitored)
 	if ok {
 		h = m.Health(ctx)
@@ -117,51 +117,51 @@ func (e *baseEnv) StoreHealth(ctx context.Context) (h runstore.Health, ok bool) 
 	return h, ok
 }
 
-// volatile reports whether the store ends with the process.
-func (e *baseEnv) volatile() bool {
+// Volatile reports whether the store ends with the process.
+func (e *Env) Volatile() bool {
 	_, volatile := e.Store.(runstore.Volatile)
 	return volatile
 }
 
-// storeAway is the failure of what needs the store, if it is known that the store takes no
+// StoreAway is the failure of what needs the store, if it is known that the store takes no
 // writes now. A store that is merely slow to answer tries for long before it fails, and the
 // caller would hear of it late.
-func (e *baseEnv) storeAway(ctx context.Context) *codemode.Error {
+func (e *Env) StoreAway(ctx context.Context) *codemode.Error {
 	if h, ok := e.StoreHealth(ctx); !ok || h.State.Works() {
 		return nil
 	}
 	return fault.FromStore(runstore.ErrUnavailable)
 }
 
-// countFenced counts a write of a run that was refused because another host has it, and
+// CountFenced counts a write of a run that was refused because another host has it, and
 // returns the error of the write. Each write of the store goes through it.
-func (e *baseEnv) countFenced(err error) error {
+func (e *Env) CountFenced(err error) error {
 	if errors.Is(err, runstore.ErrFenced) {
 		e.Observer.Metrics.WriteFenced()
 	}
 	return err
 }
 
-// untilDone tries a step again and again, until it is done or the host ends. Then it is
+// UntilDone tries a step again and again, until it is done or the host ends. Then it is
 // tried for the last time, under a context that has ended.
-func (e *baseEnv) untilDone(step journal.Step) {
-	e.background.Go(func() {
+func (e *Env) UntilDone(step journal.Step) {
+	e.Background.Go(func() {
 		for pause := e.Times.FirstRetry; ; pause = min(2*pause, e.Times.LongestRetry) {
 			select {
 			case <-time.After(pause):
-			case <-e.life.Done():
+			case <-e.Life.Done():
 			}
 			done := true // a step that panics is not tried again
-			e.guard(func() { done = step(e.life) })
-			if done || e.life.Err() != nil {
+			e.Guard(func() { done = step(e.Life) })
+			if done || e.Life.Err() != nil {
 				return
 			}
 		}
 	})
 }
 
-// observeDiscarded reports the end of a run that this process knows only from its record.
-func (e *baseEnv) observeDiscarded(rec *runstore.Record, f *codemode.Error) {
+// ObserveDiscarded reports the end of a run that this process knows only from its record.
+func (e *Env) ObserveDiscarded(rec *runstore.Record, f *codemode.Error) {
 	o := e.Observer.Run(rec.ID, rec.Session)
 	o.Parent = rec.ToolCallID
 	o.Discarded(f)

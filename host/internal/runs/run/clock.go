@@ -1,4 +1,4 @@
-package runs
+package run
 
 import "time"
 
@@ -17,12 +17,12 @@ type Timer interface {
 	Stop() bool
 }
 
-// realClock is the clock of the machine.
-type realClock struct{}
+// RealClock is the clock of the machine.
+type RealClock struct{}
 
-func (realClock) Now() time.Time                  { return time.Now() }
-func (realClock) Until(t time.Time) time.Duration { return time.Until(t) }
-func (realClock) NewTimer(d time.Duration) Timer  { return realTimer{time.NewTimer(d)} }
+func (RealClock) Now() time.Time                  { return time.Now() }
+func (RealClock) Until(t time.Time) time.Duration { return time.Until(t) }
+func (RealClock) NewTimer(d time.Duration) Timer  { return realTimer{time.NewTimer(d)} }
 
 type realTimer struct{ *time.Timer }
 
