@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -72,9 +71,9 @@ func (v engineViews) RestoreAccess(s Session, rec *runstore.Record, tools *view.
 // IsDown reports whether this host has the plugin or the MCP server, without its
 // tools.
 func (v engineViews) IsDown(owner string) bool {
-	if server, ok := strings.CutPrefix(owner, runs.OfServers); ok {
+	if server, ok := strings.CutPrefix(owner, run.OfServers); ok {
 		return slices.ContainsFunc(v.h.MCPStatus(), func(s mcp.Status) bool { return s.Name == server && s.State != mcp.StateConnected })
 	}
-	plugin := strings.TrimPrefix(owner, runs.OfPlugins)
+	plugin := strings.TrimPrefix(owner, run.OfPlugins)
 	return slices.ContainsFunc(v.h.Plugins(), func(s plugins.Status) bool { return v.h.ownerOf(s.ID) == plugin && s.State != plugins.StateRunning })
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/namespaces"
@@ -138,7 +138,7 @@ func (h *Host) refresh() error {
 	v := view.New(c, registry, h.mcpNames)
 	v.Refused = refused
 	for name := range h.connecting() {
-		if !slices.Contains(v.Owners(), runs.OfServers+name) {
+		if !slices.Contains(v.Owners(), run.OfServers+name) {
 			v.Connecting = append(v.Connecting, name)
 		}
 	}

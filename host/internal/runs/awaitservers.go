@@ -45,7 +45,7 @@ func (e *driveEnv) awaitOwners(ctx context.Context, s codemode.Session, rec *run
 	}
 	connecting := e.Views.Connecting()
 	maps.DeleteFunc(connecting, func(name, _ string) bool {
-		return !slices.Contains(rec.Owners, OfServers+name) || slices.Contains(e.Views.SessionView(s).Owners(), OfServers+name)
+		return !slices.Contains(rec.Owners, run.OfServers+name) || slices.Contains(e.Views.SessionView(s).Owners(), run.OfServers+name)
 	})
 	caller, _ := run.CallerOf(ctx)
 	e.awaitServers(caller, wait, rec.ID, s, connecting)
@@ -74,7 +74,7 @@ func (e *driveEnv) awaitServers(ctx context.Context, wait time.Duration, runID s
 // namesServer reports whether the text of a program names a server: as a property of MCP, or
 // in the id of a tool or the name of a file.
 func namesServer(code, name, identifier string) bool {
-	if strings.Contains(code, OfServers+name+":") || strings.Contains(code, "mcp/"+identifier) {
+	if strings.Contains(code, run.OfServers+name+":") || strings.Contains(code, "mcp/"+identifier) {
 		return true
 	}
 	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))

@@ -61,8 +61,9 @@ func TestAnEffectIsInTheJournalBeforeItsCall(t *testing.T) {
 		return json.RawMessage(`1`), nil
 	}})
 	r := newTestRun(t, e)
-	if rejection := invoke(t.Context(), r.callOf(t, "make")); rejection != nil {
-		t.Fatal(rejection)
+	c := r.callOf(t, "make")
+	if r.perform(c, nil); !c.OK {
+		t.Fatalf("the call was rejected: %s", c.Answer)
 	}
 	if len(before) != 1 || before[0].effect.State != runstore.EffectUnknown {
 		t.Errorf("when the call leaves, the journal has %+v", before)

@@ -111,7 +111,7 @@ func (k *keptPrograms) flush() {
 func (u *unkept) tools() []programs.Tool {
 	var out []programs.Tool
 	for _, id := range slices.Sorted(maps.Keys(u.digests)) {
-		if strings.HasPrefix(id, ofCallers) || isProgramTool(id) {
+		if strings.HasPrefix(id, run.OfCallers) || isProgramTool(id) {
 			continue
 		}
 		tool, ok := u.catalog.ByID(id)

@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -61,7 +62,7 @@ func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approval
 	e.Configure(run.Config{
 		Store: store, ApprovalStore: approvals, Logger: log, Observer: observe.New(observe.Options{Logger: log}), Quotas: codemode.Quotas{}.WithDefaults(), Advance: 1,
 		Views: fixedViews{view: view.New(c, namespaces.NewRegistry(), nil)}, SettingsOf: func(codemode.Session) codemode.Settings { return settings },
-		Hooks: func() *policy.Chain { return nil }, HoldPlugins: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+		Hooks: func() *policy.Chain { return &policy.Chain{} }, HoldPlugins: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 	})
 	return e
 }
@@ -85,7 +86,7 @@ func newTestRun(t *testing.T, e *Engine) *driveRun {
 }
 
 // callOf is a call of a tool of the engine, with a slot of the run.
-func (r *driveRun) callOf(t *testing.T, tool string) *call {
+func (r *driveRun) callOf(t *testing.T, tool string) *calls.Entry {
 	t.Helper()
 	found, err := r.View().Catalog.Resolve(tool)
 	if err != nil {
@@ -97,5 +98,5 @@ func (r *driveRun) callOf(t *testing.T, tool string) *call {
 	}
 	e := b.Started[0]
 	r.Calls.Resolved(e, found.ID())
-	return &call{Entry: e, run: r.callRun, tool: found, subject: policy.Call{ToolID: found.ID(), ToolName: tool}}
+	return e
 }

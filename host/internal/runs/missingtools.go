@@ -20,13 +20,6 @@ import (
 // is. What an owner has changed about its tools meanwhile is said call by call: see
 // usedtools.go.
 
-// Owners are written with their source, as in the ids of tools.
-const (
-	OfPlugins = string(catalog.SourceQuoin) + ":"
-	OfServers = string(catalog.SourceMCP) + ":"
-	ofCallers = string(catalog.SourceClient) + ":"
-)
-
 // checkComplete refuses the run of a record if this host lacks what the run was suspended
 // with. The run reaches v here. Nothing has become of it by then.
 func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Error {
@@ -38,12 +31,12 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Err
 	}
 	for _, c := range rec.Calls {
 		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
-		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, ofCallers) || isProgramTool(c.Tool) {
+		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, run.OfCallers) || isProgramTool(c.Tool) {
 			continue
 		}
 		if _, there := v.Catalog.ByID(c.Tool); !there {
 			name := "the tool " + text.Cut(c.Tool, 128)
-			if server, _, ok := strings.Cut(strings.TrimPrefix(c.Tool, OfServers), ":"); ok && strings.HasPrefix(c.Tool, OfServers) && e.Views.IsDown(OfServers+server) {
+			if server, _, ok := strings.Cut(strings.TrimPrefix(c.Tool, run.OfServers), ":"); ok && strings.HasPrefix(c.Tool, run.OfServers) && e.Views.IsDown(run.OfServers+server) {
 				name += " (its server is not connected: quoin mcp test " + text.Cut(server, 128) + " says why)"
 			}
 			missing = append(missing, name)
@@ -65,13 +58,13 @@ func (e *Engine) missingOwners(v *view.View, owners []string) (missing []string)
 			continue
 		}
 		name = text.Cut(name, 128)
-		if name == OfPlugins+catalog.OwnerCore {
+		if name == run.OfPlugins+catalog.OwnerCore {
 			missing = append(missing, "the tools that are built into its host")
 			continue
 		}
-		if server, ok := strings.CutPrefix(name, OfServers); ok {
+		if server, ok := strings.CutPrefix(name, run.OfServers); ok {
 			missing = append(missing, "the MCP server "+server)
-		} else if plugin, ok := strings.CutPrefix(name, OfPlugins); ok {
+		} else if plugin, ok := strings.CutPrefix(name, run.OfPlugins); ok {
 			missing = append(missing, "the plugin "+plugin)
 		}
 	}

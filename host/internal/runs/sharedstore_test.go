@@ -101,7 +101,7 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 			}
 		})
 		if tt.value != "" {
-			if _, lost := r.Record.Settle(t.Context(), c.Entry, nil, json.RawMessage(tt.value), nil); lost != nil {
+			if _, lost := r.Record.Settle(t.Context(), c, nil, json.RawMessage(tt.value), nil); lost != nil {
 				t.Fatal(lost)
 			}
 		}
@@ -129,7 +129,7 @@ func TestOtherHostsHearOfARunThatIsRefused(t *testing.T) {
 	} {
 		store := &sharedStore{}
 		e := newTestEngine(t, store, nil)
-		tt.rec.Owners = []string{OfPlugins + "gone"}
+		tt.rec.Owners = []string{run.OfPlugins + "gone"}
 		rec := stored(t, store, tt.rec)
 		_, _, f := e.load(t.Context(), rec.Session, rec.ID, 0, nil)
 		if f == nil || slices.Equal(store.woken, []string{rec.ID}) != tt.told {
