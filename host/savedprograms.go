@@ -8,13 +8,13 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/programs"
 )
 
 // ProgramChange is a tool that is not as it was when a saved program ran with it.
-type ProgramChange = runs.ProgramChange
+type ProgramChange = pipeline.ProgramChange
 
 // ProgramReview is a saved program, and which of its tools have changed. A program with
 // changes is not run before AcceptProgram.
@@ -56,7 +56,7 @@ func (h *Host) Programs(ctx context.Context, s Session) ([]ProgramReview, error)
 	c := h.sessionView(s).Catalog
 	out := make([]ProgramReview, len(list))
 	for i, p := range programs.Summaries(list) {
-		out[i] = ProgramReview{Program: p, Changes: runs.ProgramChanges(p, c)}
+		out[i] = ProgramReview{Program: p, Changes: pipeline.ProgramChanges(p, c)}
 	}
 	return out, nil
 }
@@ -76,11 +76,11 @@ func (h *Host) Program(ctx context.Context, s Session, name string) (*ProgramRev
 
 // reviewOf compares a program with the tools of a catalog.
 func reviewOf(p *programs.Program, c *catalog.Catalog) (*ProgramReview, error) {
-	digest, err := runs.ReviewDigest(p, c)
+	digest, err := pipeline.ReviewDigest(p, c)
 	if err != nil {
 		return nil, err
 	}
-	return &ProgramReview{p, runs.ProgramChanges(p, c), digest}, nil
+	return &ProgramReview{p, pipeline.ProgramChanges(p, c), digest}, nil
 }
 
 // AcceptProgram takes the tools of this moment for those that a saved program ran with.
@@ -104,7 +104,7 @@ func (h *Host) AcceptProgram(ctx context.Context, s Session, name, digest, by st
 		return nil, &programs.Error{Code: programs.Changed, Message: fmt.Sprintf("Nothing was accepted: the program %[1]s with its tools has the digest %[2]s, and %.64[3]q was reviewed. Look at it again: quoin programs review %[1]s", p.Name, seen.Digest, digest)}
 	}
 	accepted := *p
-	runs.TakeTools(&accepted, c)
+	pipeline.TakeTools(&accepted, c)
 	accepted.By, accepted.Saved = by, time.Now().UTC()
 	if err := h.cfg.Programs.Store.Update(ctx, p, &accepted); err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/unused"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -31,7 +31,7 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 		inv.Owners = append(inv.Owners, policy.Tool{Source: string(t.Source), Owner: t.Owner})
 	}
 	if inv.Tools != nil {
-		inv.Tools = append(inv.Tools, policy.ExecTool, view.Subject(&runs.SaveTool))
+		inv.Tools = append(inv.Tools, policy.ExecTool, view.Subject(&pipeline.SaveTool))
 	}
 	inv.Plugins = []string{}
 	for _, p := range h.Plugins() {

@@ -281,7 +281,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	if f != nil {
 		return false, f
 	}
-	kept := &Delivery{env: e.Env}
+	kept := &Delivery{env: e.Env.Env}
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
 	if cause := r.Record.GaveUp(); cause != nil {

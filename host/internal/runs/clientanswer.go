@@ -50,7 +50,7 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	if f != nil {
 		return f
 	}
-	settled, f := r.Calls.GiveAnswer(callID, a, r.asksClient)
+	settled, f := r.Calls.GiveAnswer(callID, a, r.AsksClient)
 	if f != nil {
 		return f
 	}

@@ -18,8 +18,8 @@ import (
 // compute in one go, or when it must have used up the run's CPU budget.
 func (d *driver) turnDeadline() time.Time {
 	d.ran = true
-	d.run.turnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.env.Times.CPUGrace))
-	return d.run.turnEnds
+	d.run.TurnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.env.Times.CPUGrace))
+	return d.run.TurnEnds
 }
 
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The

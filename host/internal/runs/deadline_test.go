@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
@@ -24,7 +25,7 @@ func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 func timedRun(c run.Clock) *driveRun {
 	env := &run.Env{Clock: c, Config: run.Config{Times: timing.Defaults}}
 	base := &run.Run{Env: env, Settings: codemode.Settings{}.WithDefaults()}
-	return &driveRun{callRun: &callRun{Run: base, env: &callEnv{Env: env}}, env: &driveEnv{callEnv: &callEnv{Env: env}}}
+	return &driveRun{Run: &pipeline.Run{Run: base, Env: &pipeline.Env{Env: env}}, env: &driveEnv{Env: &pipeline.Env{Env: env}}}
 }
 
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of

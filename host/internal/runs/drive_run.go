@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -100,7 +101,7 @@ func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
 func (r *driveRun) redrive() {
 	held := r.Calls.UnholdAll()
 	started, lost := r.Calls.Redrive(r.mayRepeat)
-	runObserver{r.callRun}.observeInterrupted(lost)
+	pipeline.Observer{Run: r.Run}.ObserveInterrupted(lost)
 	for _, c := range held { // their tools, which waited for answers, are gone
 		r.env.CancelApproval(r.Background(), c.Held)
 		r.Observed.ApprovalCancelled(observe.Approval{ID: c.Held, CallID: calls.PublicID(&c), Method: c.Method, ToolID: c.Tool, Decision: string(policy.StateCancelled)})
@@ -136,7 +137,7 @@ func (r *driveRun) refreshView() {
 	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
 		return
 	}
-	r.changed.Store(true)
+	r.Changed.Store(true)
 }
 
 // canAdvance reports whether a run is parked here and there is something to deliver to its guest.

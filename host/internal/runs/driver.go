@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
@@ -47,15 +48,15 @@ type driver struct {
 	chargedOutput int64 // bytes
 
 	// These fields are of the guest.
-	worker    *guestrt.Worker // nil: the guest was evicted, or has not started
-	image     []byte          // of the guest as it is now; nil: the guest has run since
-	large     bool            // the guest is too large to be parked early
-	held      *program        // it has not started: a person has to decide
-	timerDue  time.Time       // zero: no guest timer
-	imageSize int             // of the newest image
-	layers    []wire.Layer    // of the worker that ran it last
-	engineID  string          // of that worker; "": no worker ran it
-	carried   *output.Budget  // what was emitted and is left to the next result
+	worker    *guestrt.Worker   // nil: the guest was evicted, or has not started
+	image     []byte            // of the guest as it is now; nil: the guest has run since
+	large     bool              // the guest is too large to be parked early
+	held      *pipeline.Program // it has not started: a person has to decide
+	timerDue  time.Time         // zero: no guest timer
+	imageSize int               // of the newest image
+	layers    []wire.Layer      // of the worker that ran it last
+	engineID  string            // of that worker; "": no worker ran it
+	carried   *output.Budget    // what was emitted and is left to the next result
 
 	driverLock
 }
@@ -240,7 +241,7 @@ func (d *driver) turn() (*wire.Report, error) {
 }
 
 // startProgram starts a program in the worker and runs its first turn.
-func (d *driver) startProgram(p program) (*wire.Report, error) {
+func (d *driver) startProgram(p pipeline.Program) (*wire.Report, error) {
 	cell := d.run.cell(p.Code, p.Language)
 	d.run.replay.Start(&cell, nil)
 	rep, err := d.worker.Start(d.ctx, cell, d.run.file, d.turnDeadline())
@@ -379,7 +380,7 @@ func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 		return d.failed(f)
 	}
 	d.launch(b.Started, nil)
-	d.run.answerAll(d.ctx, b.Queries, d.compute)
+	d.run.AnswerAll(d.ctx, b.Queries, d.compute)
 	if b.Yielded {
 		return d.suspend(b.Fresh...)
 	}
@@ -547,7 +548,7 @@ func (d *driver) isCallersTurn(s calls.Status) bool {
 // file serves a virtual file of the run and notes that the guest has read it. The driver
 // calls it during a turn.
 func (r *driveRun) file(ctx context.Context, path string) (data []byte, found bool) {
-	data, found = runFiles{r.callRun}.serve(ctx, path)
+	data, found = pipeline.Files{Run: r.Run}.Serve(ctx, path)
 	r.replay.File(path, data, found)
 	return data, found
 }

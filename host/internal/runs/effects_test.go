@@ -62,7 +62,7 @@ func TestAnEffectIsInTheJournalBeforeItsCall(t *testing.T) {
 	}})
 	r := newTestRun(t, e)
 	c := r.callOf(t, "make")
-	if r.perform(c, nil); !c.OK {
+	if r.Perform(c, nil); !c.OK {
 		t.Fatalf("the call was rejected: %s", c.Answer)
 	}
 	if len(before) != 1 || before[0].effect.State != runstore.EffectUnknown {

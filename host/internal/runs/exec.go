@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 )
@@ -54,11 +55,11 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	if f := e.add(r); f != nil {
 		return f.Result()
 	}
-	return r.start(a.Drive(ctx, r.Observed), in, program{Code: code, Language: language, Title: in.Title})
+	return r.start(a.Drive(ctx, r.Observed), in, pipeline.Program{Code: code, Language: language, Title: in.Title})
 }
 
 // start runs the program to its first result.
-func (r *driveRun) start(ctx context.Context, in run.Input, asked program) (res *codemode.Result) {
+func (r *driveRun) start(ctx context.Context, in run.Input, asked pipeline.Program) (res *codemode.Result) {
 	defer r.contain(&res)
 	ctx, stop := r.Joined(ctx)
 	defer stop()
@@ -84,7 +85,7 @@ func (r *driveRun) start(ctx context.Context, in run.Input, asked program) (res 
 }
 
 // first starts the program in a worker and drives it.
-func (d *driver) first(p program) (res *codemode.Result) {
+func (d *driver) first(p pipeline.Program) (res *codemode.Result) {
 	defer d.contain(&res)
 	d.awaitServers(p.Code)
 	if err := d.lease(); err != nil {
@@ -103,7 +104,7 @@ func (e *Engine) containRefusal(res **codemode.Result) {
 
 // mayStart refuses a program that says itself that it will be suspended while the store
 // takes no writes: it would make its effects first. Programs that do not say so may complete.
-func (e *driveEnv) mayStart(ctx context.Context, p program) *codemode.Error {
+func (e *driveEnv) mayStart(ctx context.Context, p pipeline.Program) *codemode.Error {
 	if !strings.Contains(p.Code, "yield_control") {
 		return nil
 	}

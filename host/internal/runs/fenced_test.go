@@ -26,7 +26,7 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
 		c := r.callOf(t, "echo")
 		r.Record.GiveUp(runstore.ErrFenced)
-		if next, _ := r.perform(c, lost); len(next) != 0 || c.State == runstore.CallSettled || r.Calls.Status().Deliverable {
+		if next, _ := r.Perform(c, lost); len(next) != 0 || c.State == runstore.CallSettled || r.Calls.Status().Deliverable {
 			t.Errorf("after %v the call has settled: %s", lost, c.Answer)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // judge shows the program to the hooks and returns it as it is to be run. If they ask for a
 // person, driver.held is the program.
-func (r *driveRun) judge(ctx context.Context, p program) (program, *codemode.Error) {
-	p, held, f := r.judgeProgram(ctx, p)
+func (r *driveRun) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, *codemode.Error) {
+	p, held, f := r.JudgeProgram(ctx, p)
 	if len(held) > 0 {
 		r.driver.held = &p
 		r.launch(held, nil)
@@ -43,7 +44,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 
 // reviveHeld reads the program of a run that was stored before it started.
 func (r *driveRun) reviveHeld(c *calls.Entry) error {
-	var p program
+	var p pipeline.Program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -31,7 +32,7 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Err
 	}
 	for _, c := range rec.Calls {
 		notMade := c.State == runstore.CallQueued || c.State == runstore.CallApproval
-		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, run.OfCallers) || isProgramTool(c.Tool) {
+		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, run.OfCallers) || pipeline.IsProgramTool(c.Tool) {
 			continue
 		}
 		if _, there := v.Catalog.ByID(c.Tool); !there {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
@@ -16,7 +17,7 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*driveRun)}
 	e.home = e
-	e.hint = func(id string) { e.advancer.hint(id) }
+	e.Hint = func(id string) { e.advancer.hint(id) }
 	return e
 }
 
@@ -24,10 +25,10 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 func (e *Engine) Configure(c run.Config) {
 	c.Times = cmp.Or(c.Times, timing.Defaults)
 	e.Config = c
-	e.keptPrograms = keptPrograms{ProgramConfig: c.Programs, guard: e.Guard, log: c.Logger}
+	e.KeptPrograms = pipeline.KeptPrograms{ProgramConfig: c.Programs, Guard: e.Guard, Log: c.Logger}
 	e.Meters = run.NewMeters(c.Quotas, c.MaxWorkers, e.Settings)
 	e.advancer = newAdvancer(e, c.Advance)
-	e.approvalWatcher.approvals, e.approvalWatcher.log, e.approvalWatcher.guard, e.approvalWatcher.retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
+	e.ApprovalWatcher.Approvals, e.ApprovalWatcher.Log, e.ApprovalWatcher.Guard, e.ApprovalWatcher.Retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
 	e.asked.every, e.builds.times = c.Times.HostLook, c.Times
 }
 

@@ -59,17 +59,17 @@ func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
 	fits := d.output.Fits(value)
 	if !fits && d.run.Settings.OnOutputLimit == codemode.OutputFail {
-		kept := d.run.keep(value)
+		kept := d.run.Keep(value)
 		d.output.AddValue(value)
 		return d.failed(fault.Add(d.output.Over(), "%s", kept))
 	}
 	if !fits {
 		d.run.Observed.LimitPassed(observe.LimitOutput)
 	}
-	res.Value, res.Output = d.output.Truncated(value, d.run.keep)
+	res.Value, res.Output = d.output.Truncated(value, d.run.Keep)
 	res.Value = bytes.Clone(res.Value) // a part of the report would keep the whole report
 	d.run.Observed.Value = res.Value
-	d.run.env.keptPrograms.keep(d.run.Run, true)
+	d.run.env.KeptPrograms.Keep(d.run.Run.Run, true)
 	return d.run.finishWith(nil, func() *codemode.Result {
 		res.Telemetry = d.telemetry()
 		return res

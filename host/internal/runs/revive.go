@@ -158,7 +158,7 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	r.pool, r.Created = pool, rec.Created
 	r.Used.Digests = rec.Tools
 	r.Effects.Revive(rec.Effects)
-	r.changed.Store(rec.Fingerprint != r.View().Catalog.Fingerprint())
+	r.Changed.Store(rec.Fingerprint != r.View().Catalog.Fingerprint())
 	r.Observed.Parent, r.Observed.Trace = rec.ToolCallID, rec.Trace
 	r.Record.Revive(rec)
 	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), run.StoredLayers(rec.Layers)

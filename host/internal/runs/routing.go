@@ -123,7 +123,7 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 	if reply.Stored {
 		own := d
 		if own == nil {
-			own = &Delivery{env: e.Env}
+			own = &Delivery{env: e.Env.Env}
 		}
 		own.mu.Lock()
 		own.runID, own.stored = q.request.Run, true

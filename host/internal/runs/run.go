@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -20,7 +21,7 @@ import (
 // driveRun is one cell from Exec to its end, across any number of Waits, with what drives its
 // guest. The driver belongs to the goroutine that has made the run active.
 type driveRun struct {
-	*callRun
+	*pipeline.Run
 	env  *driveEnv
 	pool *guestrt.Pool // of the build of the guest that its images belong to
 	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
@@ -36,7 +37,7 @@ type driveRun struct {
 
 // driveEnv is what the drivers of all runs of a host share.
 type driveEnv struct {
-	*callEnv
+	*pipeline.Env
 	home        home
 	callWorkers *callWorkers[callJob]
 	lostWorkers lostWorkers
@@ -62,7 +63,7 @@ type home interface {
 
 // newDriveEnv returns an environment without a home.
 func newDriveEnv(base *run.Env) *driveEnv {
-	e := &driveEnv{callEnv: &callEnv{Env: base}, parking: make(chan struct{})}
+	e := &driveEnv{Env: &pipeline.Env{Env: base}, parking: make(chan struct{})}
 	e.replayRoom.Store(replay.MaxLogs)
 	e.callWorkers = newCallWorkers(base.Life.Done(), callJob.perform)
 	return e
@@ -70,7 +71,7 @@ func newDriveEnv(base *run.Env) *driveEnv {
 
 // makeRun makes an active run of a guest in a pool.
 func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *driveRun {
-	r := &driveRun{callRun: newCallRun(e.callEnv, run.New(e.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
+	r := &driveRun{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
 	r.driver = &driver{run: r}
 	if !e.Volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
@@ -81,7 +82,7 @@ func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *v
 
 func (e *driveEnv) recordOwner(r *driveRun) journal.Owner {
 	return journal.Owner{
-		Describe: r.describe, Identify: r.identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.leftDue(r.ID) },
+		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.leftDue(r.ID) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.CountFenced, Later: e.UntilDone,
 	}
 }
@@ -243,7 +244,7 @@ func (j callJob) perform() (next []callJob) {
 func (r *driveRun) performJob(j callJob) []callJob {
 	defer r.env.Performing.Leave()
 	defer r.containCall(j.call)
-	return r.jobs(r.perform(j.call, j.lost))
+	return r.jobs(r.Perform(j.call, j.lost))
 }
 
 // launch performs calls that have a slot. If the store could not be told of them, the

@@ -63,7 +63,7 @@ func (e *Engine) Close() {
 		e.Logger.Error("tool calls do not end although they are cancelled", "calls", n)
 	}
 	e.leaveRuns(runs)
-	e.keptPrograms.flush()
+	e.KeptPrograms.Flush()
 }
 
 // leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound

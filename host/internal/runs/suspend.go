@@ -43,9 +43,9 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	}
 	switch {
 	case f == nil:
-		r.env.keptPrograms.keep(r.Run, false)
+		r.env.KeptPrograms.Keep(r.Run.Run, false)
 		r.launch(started, nil)
-		r.env.hint(r.ID)
+		r.env.Hint(r.ID)
 		res.PendingApprovals = r.PendingApprovals()
 		return res
 	case f.Reason == codemode.ReasonStoreFailed && r.leave(f):

@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -118,8 +119,8 @@ func (i Inspector) LocksTaken(id string) (n uint64) {
 
 // Stages returns the names of the stages of a call, in order.
 func Stages() (names []string) {
-	for _, s := range callStages {
-		names = append(names, s.name)
+	for _, s := range pipeline.CallStages {
+		names = append(names, s.Name)
 	}
 	return names
 }

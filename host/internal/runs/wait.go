@@ -225,7 +225,7 @@ func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
 	ctx = run.LeavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	d := &Delivery{env: e.Env}
+	d := &Delivery{env: e.Env.Env}
 	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
@@ -250,7 +250,7 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		claim.Release()
 		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := &Delivery{env: e.Env}
+	own := &Delivery{env: e.Env.Env}
 	if d == nil {
 		d = own
 	}

@@ -1,0 +1,126 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
+	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/jsontext"
+)
+
+// Program is what a run starts with.
+type Program struct {
+	Code     string `json:"code"`
+	Command  string `json:"command"`
+	Language string `json:"language"`
+	Title    string `json:"title,omitempty"`
+}
+
+// programCall is the program as hooks see it.
+func (r *Run) programCall(params json.RawMessage, kind policy.InputKind) policy.Call {
+	t := policy.ExecTool
+	return policy.Call{
+		Kind: policy.KindExec, InputKind: kind, ToolID: t.ID(), Source: t.Source, Owner: t.Owner, ToolName: t.Name,
+		Params: params, Session: r.Session, RunID: r.ID, CallID: calls.PublicID(&runstore.Call{Method: calls.MethodExec}),
+	}
+}
+
+// rewritten reads a program that a hook has rewritten. Code and command are one
+// thing with two names: a change of one is taken over into the other, and two
+// different changes are refused.
+func rewrittenProgram(s codemode.Settings, before, after json.RawMessage) (json.RawMessage, error) {
+	var old Program
+	if err := json.Unmarshal(before, &old); err != nil {
+		return nil, err
+	}
+	p := old // what the hook leaves out is as it was
+	d := json.NewDecoder(bytes.NewReader(after))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("a program has the strings code, command, language and title: %w", err)
+	}
+	switch {
+	case strings.TrimSpace(p.Code) == "", strings.TrimSpace(p.Command) == "":
+		return nil, errors.New("it left code or command blank: block instead")
+	case p.Command == old.Command:
+		p.Command = p.Code
+	case p.Code == old.Code:
+		p.Code = p.Command
+	case p.Code != p.Command:
+		return nil, errors.New("it changed code and command in different ways")
+	}
+	if _, _, f := (run.Input{Code: p.Code, Language: p.Language}).Source(s); f != nil {
+		return nil, f
+	}
+	return jsontext.Marshal(p)
+}
+
+// JudgeProgram shows the program to the hooks and returns it as it is to be run. If they
+// ask for a person, the program is held: the run waits for call 0, which has a slot.
+func (r *Run) JudgeProgram(ctx context.Context, p Program) (_ Program, held []*calls.Entry, _ *codemode.Error) {
+	chain := r.Env.Hooks()
+	if chain.Len() == 0 {
+		return p, nil, nil
+	}
+	p.Command = p.Code
+	params, err := jsontext.Marshal(p)
+	if err != nil {
+		return p, nil, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the program cannot be shown to hooks: %v", err)
+	}
+	pc := r.programCall(params, policy.InputKind(p.Language))
+	ruling := chain.Before(ctx, pc, func(before, after json.RawMessage) (json.RawMessage, error) {
+		return rewrittenProgram(r.Settings, before, after)
+	})
+	if b := ruling.Block; b != nil {
+		return p, nil, r.programBlocked(ctx, b)
+	}
+	if err := json.Unmarshal(ruling.Params, &p); err != nil {
+		return p, nil, codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the program that hooks have rewritten cannot be read: %v", err)
+	}
+	pc.Params, pc.InputKind = ruling.Params, policy.InputKind(p.Language)
+	if len(ruling.Asks) == 0 {
+		return p, nil, nil
+	}
+	held, f := r.hold(ctx, pc, ruling.Asks)
+	return p, held, f
+}
+
+// hold makes the run wait for a person before the program starts.
+func (r *Run) hold(ctx context.Context, pc policy.Call, asks []policy.Ask) ([]*calls.Entry, *codemode.Error) {
+	c := &call{run: r, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
+	r.Calls.Hold(c.Entry)
+	err := c.ask(ctx, asks)
+	Observer{r}.observeQuestion(c.Entry, c.question)
+	if c.question == nil {
+		r.Calls.Release(c.Entry)
+	}
+	switch {
+	case err != nil:
+		return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
+	case c.question == nil:
+		return nil, nil
+	}
+	return r.Calls.Start([]*calls.Entry{c.Entry}), nil
+}
+
+// programBlocked is the failure of a program that a hook has blocked.
+func (r *Run) programBlocked(ctx context.Context, b *policy.Block) *codemode.Error {
+	switch {
+	case b.Err != nil && ctx.Err() != nil:
+		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted before its program started.")
+	case b.Err != nil:
+		r.Env.Logger.Error("a hook failed, so the program is blocked", "hook", b.Hook, "run", r.ID, "error", b.Err)
+		return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode exec was blocked before execution, because the hook %q failed.", b.Hook)
+	case b.Reason == "":
+		return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution by the hook %q.", b.Hook)
+	}
+	return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "code mode exec was blocked before execution: %s", b.Reason)
+}
