@@ -281,13 +281,13 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	if f != nil {
 		return false, f
 	}
-	kept := &Delivery{env: e.Env.Env}
+	kept := NewDelivery(e.Env.Env)
 	defer kept.Release()
 	d := r.driveUnattended(ctx, rec, kept)
 	if cause := r.Record.GaveUp(); cause != nil {
 		return false, fault.FromStore(cause)
 	}
-	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
+	return d.advanced()
 }
 
 // pause is how long a run is left alone that could not go on.

@@ -117,9 +117,9 @@ func (a *advancer) isAwaited(q *policy.Approval) bool {
 	return false
 }
 
-// leftDue tells all hosts that share the store that a run can go on which this one is about to
+// LeftDue tells all hosts that share the store that a run can go on which this one is about to
 // release. While the claim is held, the store has it taken over if this host dies.
-func (e *Engine) leftDue(id string) {
+func (e *Engine) LeftDue(id string) {
 	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil {
 		return // a store of one machine sees it in the record
 	}

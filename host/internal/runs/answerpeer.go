@@ -76,7 +76,7 @@ func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(
 	if q.Asks {
 		ctx = run.WithAskingCaller(ctx)
 	}
-	d := &Delivery{env: e.Env.Env}
+	d := NewDelivery(e.Env.Env)
 	var reply *cluster.Reply
 	if wait := func(ctx context.Context) { reply = e.peerReply(e.waitHeld(ctx, q, d)) }; q.Watch {
 		watched(ctx, wait, tell)

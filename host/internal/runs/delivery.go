@@ -22,6 +22,17 @@ type Delivery struct {
 	stored bool           // the store keeps the result
 }
 
+// NewDelivery returns a delivery of which nothing is known yet.
+func NewDelivery(e *run.Env) *Delivery { return &Delivery{env: e} }
+
+// keep notes that the store keeps the result of a run, and the claim of the run while no one
+// else may deliver it; it may be nil.
+func (d *Delivery) keep(runID string, claim runstore.Claim) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runID, d.claim, d.stored = runID, claim, true
+}
+
 // Done says that the result has arrived: the store forgets it.
 func (d *Delivery) Done() {
 	d.mu.Lock()

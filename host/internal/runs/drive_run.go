@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
@@ -169,3 +171,76 @@ func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, ke
 
 // toolAdvance is what observers see in the place of the model's own tool.
 const toolAdvance = "advance"
+
+// start runs the program to its first result.
+func (r *driveRun) start(ctx context.Context, in run.Input, asked pipeline.Program) (res *codemode.Result) {
+	defer r.contain(&res)
+	ctx, stop := r.Joined(ctx)
+	defer stop()
+	r.DrivenBy(ctx)
+	p, f := r.judge(ctx, asked)
+	in.Title = p.Title
+	r.setLanguage(p.Language)
+	if in.IdempotencyKey == "" { // else the host has written it, and there is nothing to save
+		r.Code, r.Title = p.Code, p.Title
+	}
+	r.Observed.Started(p.Code, r.Language, in.Title, p.Code != asked.Code, r.driver.started)
+	if f == nil {
+		f = r.env.mayStart(ctx, p)
+	}
+	if f != nil {
+		return r.driver.failed(f)
+	}
+	r.driver.limit(ctx, r.Settings.ComputeTime(in.Timeout), r.Settings.WaitTime(in.Wait))
+	if r.driver.held != nil {
+		return r.driver.goOn()
+	}
+	return r.driver.first(p)
+}
+
+// mayStart refuses a program that says itself that it will be suspended while the store
+// takes no writes: it would make its effects first. Programs that do not say so may complete.
+func (e *driveEnv) mayStart(ctx context.Context, p pipeline.Program) *codemode.Error {
+	if !strings.Contains(p.Code, "yield_control") {
+		return nil
+	}
+	f := e.StoreAway(ctx)
+	if f != nil {
+		f = fault.Add(f, " This one was not started, because it has yield_control in it.")
+	}
+	return f
+}
+
+// advanced reports whether an unattended driver got as far as there was something to deliver; if
+// not, the failure may say why.
+func (d *driver) advanced() (bool, *codemode.Error) {
+	return d.ran || d.couldNot == nil && !d.run.canAdvance(), d.couldNot
+}
+
+// HoldsImage reports whether the run has its image in memory, apart from its store. It is for
+// tests.
+func (r *driveRun) HoldsImage() bool { return r.driver.image != nil }
+
+// TakeReport handles a report as if a worker had sent it for a new run, and ends the run. A
+// panic is not contained. It is for tests.
+func (r *driveRun) TakeReport(rep *wire.Report) codemode.Telemetry {
+	r.begin(time.Now())
+	r.driver.limit(r.Context, time.Minute, time.Minute)
+	res := r.driver.handleReport(rep)
+	if res == nil {
+		res = r.driver.failed(codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))
+	}
+	return res.Telemetry
+}
+
+// wait drives a run that this host has made active. The result is delivered by d, if that is not nil.
+func (r *driveRun) wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
+	defer r.contain(&res)
+	r.begin(a.Start).delivery = d
+	ctx = a.Drive(ctx, r.Observed)
+	r.Observed.Resumed(ctx, r.driver.started)
+	ctx, stop := r.Joined(ctx)
+	defer stop()
+	r.DrivenBy(ctx)
+	return r.driver.resume(ctx, rec, wait)
+}

@@ -552,3 +552,13 @@ func (r *driveRun) file(ctx context.Context, path string) (data []byte, found bo
 	r.replay.File(path, data, found)
 	return data, found
 }
+
+// first starts the program in a worker and drives it.
+func (d *driver) first(p pipeline.Program) (res *codemode.Result) {
+	defer d.contain(&res)
+	d.awaitServers(p.Code)
+	if err := d.lease(); err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	return d.drive(d.startProgram(p))
+}

@@ -61,7 +61,7 @@ func TestAnEffectIsInTheJournalBeforeItsCall(t *testing.T) {
 		return json.RawMessage(`1`), nil
 	}})
 	r := newTestRun(t, e)
-	c := r.callOf(t, "make")
+	c := callOf(t, r, "make")
 	if r.Perform(c, nil); !c.OK {
 		t.Fatalf("the call was rejected: %s", c.Answer)
 	}

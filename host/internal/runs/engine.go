@@ -174,7 +174,7 @@ func (e *Engine) add(r *driveRun) *codemode.Error {
 	return nil
 }
 
-func (e *Engine) remove(r *driveRun) {
+func (e *Engine) Remove(r *driveRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.runs[r.ID] == r {
@@ -194,6 +194,6 @@ const (
 	ToolWait = "wait"
 )
 
-func (e *Engine) remember(id string, s codemode.Session, why *codemode.Error) {
+func (e *Engine) Remember(id string, s codemode.Session, why *codemode.Error) {
 	e.recent.add(id, s, why)
 }

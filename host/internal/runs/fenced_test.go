@@ -24,7 +24,7 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 		owner := e.recordOwner(r)
 		owner.Lost = nil
 		r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
-		c := r.callOf(t, "echo")
+		c := callOf(t, r, "echo")
 		r.Record.GiveUp(runstore.ErrFenced)
 		if next, _ := r.Perform(c, lost); len(next) != 0 || c.State == runstore.CallSettled || r.Calls.Status().Deliverable {
 			t.Errorf("after %v the call has settled: %s", lost, c.Answer)

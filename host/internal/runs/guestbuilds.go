@@ -42,10 +42,10 @@ func (k *keptBuilds) open(path string) (err error) {
 	return err
 }
 
-// keepBuild puts the build of a pool into the directory of builds, or notes that it is in
+// KeepBuild puts the build of a pool into the directory of builds, or notes that it is in
 // use. Without it a run would not go on after an upgrade, which is no reason to refuse the
 // run now.
-func (e *Engine) keepBuild(ctx context.Context, pool *guestrt.Pool) {
+func (e *Engine) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
 	k := &e.builds
 	if k.dir == nil {
 		return
@@ -128,7 +128,7 @@ func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bo
 // keepBuilds keeps the builds of the workers that this host runs.
 func (e *Engine) keepBuilds(ctx context.Context) {
 	for _, pool := range e.pools() {
-		e.keepBuild(ctx, pool)
+		e.KeepBuild(ctx, pool)
 	}
 }
 

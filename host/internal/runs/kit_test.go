@@ -86,7 +86,7 @@ func newTestRun(t *testing.T, e *Engine) *driveRun {
 }
 
 // callOf is a call of a tool of the engine, with a slot of the run.
-func (r *driveRun) callOf(t *testing.T, tool string) *calls.Entry {
+func callOf(t *testing.T, r *driveRun, tool string) *calls.Entry {
 	t.Helper()
 	found, err := r.View().Catalog.Resolve(tool)
 	if err != nil {

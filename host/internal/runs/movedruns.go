@@ -42,9 +42,9 @@ type movedRuns struct {
 	found time.Time // when the newest look that has found one ended
 }
 
-// letGoOfMoved lets go of idle runs that have moved. It reports whether there were any
+// LetGoOfMoved lets go of idle runs that have moved. It reports whether there were any
 // since a moment.
-func (e *Engine) letGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error) {
+func (e *Engine) LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error) {
 	e.moved.mu.Lock()
 	defer e.moved.mu.Unlock()
 	e.moved.pace.look(func() {

@@ -1,12 +1,10 @@
 package runs
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // maxRecent bounds the ended runs that a host remembers.
@@ -50,20 +48,6 @@ func (p *recentRuns) add(id string, owner codemode.Session, why *codemode.Error)
 		p.next = (p.next + 1) % maxRecent
 	}
 	p.runs[id] = entry
-}
-
-// recentFailure is what a wait for a run is told that has ended for that cause.
-func recentFailure(cause error) *codemode.Error {
-	f := fault.FromStore(runstore.ErrNotFound)
-	switch {
-	case errors.Is(cause, runstore.ErrExpired):
-		return fault.FromStore(cause)
-	case errors.Is(cause, codemode.ErrAborted):
-		return fault.Add(f, " It was aborted; there is nothing to wait for any more.")
-	case errors.Is(cause, codemode.ErrSessionEnded):
-		return fault.Add(f, " It ended with its session; there is nothing to wait for any more.")
-	}
-	return fault.Add(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
 }
 
 // find returns what a caller is told of a run that has ended and that it could have

@@ -52,7 +52,7 @@ func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim run
 func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *codemode.Error) {
 	turns, err := replay.Decode(rec.Replay)
 	if err != nil {
-		return nil, notRestored("%v", err)
+		return nil, fault.NotRestored("%v", err)
 	}
 	pool, f := e.replayPool(ctx, rec)
 	if f != nil {
@@ -192,7 +192,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 		defer func() {
 			defer claim.Release()
 			if rec.GoesOnAlone() {
-				e.leftDue(rec.ID) // an upgrade goes on with no run
+				e.LeftDue(rec.ID) // an upgrade goes on with no run
 			}
 		}()
 		checkpoint = claim.Checkpoint

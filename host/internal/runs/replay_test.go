@@ -40,7 +40,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 // TestTheWaitForASlotIsNoPartOfAReplay: a replay waits for a worker for as long as its caller.
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 	t.Parallel()
-	clock := &stillClock{now: time.Now()}
+	clock := &fixedClock{now: time.Now()}
 	e := &Engine{driveEnv: newDriveEnv(&run.Env{Clock: clock, Life: t.Context()})}
 	s := codemode.Settings{Timeout: 10 * time.Second}
 	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
@@ -78,3 +78,11 @@ func TestNoSlot(t *testing.T) {
 		}
 	}
 }
+
+// fixedClock is a clock that stands still.
+type fixedClock struct {
+	run.RealClock
+	now time.Time
+}
+
+func (c *fixedClock) Now() time.Time { return c.now }

@@ -9,11 +9,9 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/namespaces"
 )
 
 // load takes a run that another process, or this one in an earlier life, has
@@ -35,7 +33,7 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 		}
 		defer claim.Release() // the run was refused, or the store panicked
 		if f != nil && newest.GoesOnAlone() {
-			e.leftDue(id) // another host may have what this one lacks
+			e.LeftDue(id) // another host may have what this one lacks
 		}
 	}()
 	// The process that held the claim may have changed or finished the run.
@@ -143,7 +141,7 @@ func deadRun(rec *runstore.Record) *codemode.Error {
 func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *codemode.Error) {
 	to, err := e.Views.RestoreAccess(s, rec, turn)
 	if err != nil {
-		return nil, notRestored("%v", err)
+		return nil, fault.NotRestored("%v", err)
 	}
 	return to, e.checkComplete(to.View.Load(), rec)
 }
@@ -154,31 +152,6 @@ func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.R
 	if f != nil {
 		return nil, f
 	}
-	r := e.makeRun(rec.ID, s, rec.Language, to, e.Pool)
-	r.pool, r.Created = pool, rec.Created
-	r.Used.Digests = rec.Tools
-	r.Effects.Revive(rec.Effects)
-	r.Changed.Store(rec.Fingerprint != r.View().Catalog.Fingerprint())
-	r.Observed.Parent, r.Observed.Trace = rec.ToolCallID, rec.Trace
-	r.Record.Revive(rec)
-	r.driver.timerDue, r.driver.carried, r.driver.layers = rec.TimerDue, output.Carried(rec), run.StoredLayers(rec.Layers)
-	r.driver.engineID = rec.GuestEngine
-	for id, b := range rec.Scopes {
-		scope, err := namespaces.Decode(b, namespaces.Limits{})
-		if err != nil {
-			return nil, notRestored("namespace %s: %v", id, err)
-		}
-		r.Scopes.Put(id, scope)
-	}
-	r.Calls.Revive(rec)
-	if c := r.Calls.HeldProgram(); c != nil {
-		if err := r.reviveHeld(c); err != nil {
-			return nil, notRestored("%v", err)
-		}
-	}
-	return r, nil
-}
-
-func notRestored(format string, args ...any) *codemode.Error {
-	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
+	r := e.makeRun(rec.ID, s, rec.Language, to, pool)
+	return r, r.restore(rec)
 }

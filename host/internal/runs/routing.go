@@ -123,11 +123,9 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 	if reply.Stored {
 		own := d
 		if own == nil {
-			own = &Delivery{env: e.Env.Env}
+			own = NewDelivery(e.Env.Env)
 		}
-		own.mu.Lock()
-		own.runID, own.stored = q.request.Run, true
-		own.mu.Unlock()
+		own.keep(q.request.Run, nil)
 		if d == nil {
 			own.Done()
 		}

@@ -49,16 +49,16 @@ type driveEnv struct {
 type home interface {
 	// IsClosing reports whether the host lets nothing new in.
 	IsClosing() bool
-	// remove forgets a run of this process.
-	remove(*driveRun)
-	// remember notes what a wait for a run is told that has ended.
-	remember(id string, s codemode.Session, why *codemode.Error)
-	// leftDue tells other hosts of a run that can go on and that this one is about to release.
-	leftDue(id string)
-	// letGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
-	letGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
-	// keepBuild keeps the build of a guest that a stored run needs.
-	keepBuild(ctx context.Context, pool *guestrt.Pool)
+	// Remove forgets a run of this process.
+	Remove(*driveRun)
+	// Remember notes what a wait for a run is told that has ended.
+	Remember(id string, s codemode.Session, why *codemode.Error)
+	// LeftDue tells other hosts of a run that can go on and that this one is about to release.
+	LeftDue(id string)
+	// LetGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
+	LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
+	// KeepBuild keeps the build of a guest that a stored run needs.
+	KeepBuild(ctx context.Context, pool *guestrt.Pool)
 }
 
 // newDriveEnv returns an environment without a home.
@@ -82,7 +82,7 @@ func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *v
 
 func (e *driveEnv) recordOwner(r *driveRun) journal.Owner {
 	return journal.Owner{
-		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.leftDue(r.ID) },
+		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.LeftDue(r.ID) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.CountFenced, Later: e.UntilDone,
 	}
 }
@@ -98,7 +98,7 @@ func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res 
 		return r.givenUpResult()
 	}
 	defer r.FinishMove() // a wait that finds the run until it is removed waits for that
-	defer r.env.home.remove(r)
+	defer r.env.home.Remove(r)
 	questions := r.stop(run.Ending, cause)
 	res = result()
 	r.Record.Exclusive(func() {
@@ -116,7 +116,7 @@ func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res 
 	if r.Record.GaveUp() != nil {
 		return r.givenUpResult()
 	}
-	r.env.home.remember(r.ID, r.Session, withRun(recentFailure(cause), r))
+	r.env.home.Remember(r.ID, r.Session, withRun(fault.Ended(cause), r))
 	r.Observed.Ended(fault.FromCause(cause), r.usage)
 	return res
 }
@@ -125,7 +125,7 @@ func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res 
 func (r *driveRun) letGo(cause error) {
 	defer r.FinishMove()
 	r.stop(run.Leaving, cause)
-	r.env.home.remove(r)
+	r.env.home.Remove(r)
 	r.Record.DropClaim()
 }
 
@@ -214,8 +214,7 @@ func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
 		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.ID, "error", err)
 		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
-	d := r.driver.delivery
-	d.runID, d.stored, d.claim = r.ID, true, claim
+	r.driver.delivery.keep(r.ID, claim)
 	return true
 }
 

@@ -94,7 +94,7 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		owner := e.recordOwner(r)
 		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
 		r.Record = journal.New(r.ID, toldStore{store, store}, 0, e.Logger, r.Calls, owner)
-		c := r.callOf(t, "echo")
+		c := callOf(t, r, "echo")
 		r.Record.Exclusive(func() {
 			if _, _, err := r.Record.Suspend(t.Context(), nil, nil, 0, func(rec *runstore.Record) { rec.Expires = time.Now().Add(time.Hour) }); err != nil {
 				t.Fatal(err)

@@ -56,7 +56,7 @@ func (e *Engine) Close() {
 	}
 	for _, r := range runs {
 		r.stop(run.Leaving, codemode.ErrClosed)
-		e.remove(r)
+		e.Remove(r)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
 	if n := within(e.DrainTimeout, e.Performing.Wait); n > 0 {

@@ -25,7 +25,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 		return d.failed(f)
 	}
 	if !r.Record.IsVolatile() {
-		r.env.home.keepBuild(r.Background(), r.pool)
+		r.env.home.KeepBuild(r.Background(), r.pool)
 	}
 	image, err := d.snapshot()
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := r.env.home.letGoOfMoved(r.Background(), since)
+	moved, err := r.env.home.LetGoOfMoved(r.Background(), since)
 	if err != nil {
 		r.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
 	}

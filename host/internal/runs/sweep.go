@@ -42,7 +42,7 @@ func (e sweeper) sweepOnce(ctx context.Context) {
 	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("expired runs were not deleted", "error", err)
 	}
-	if _, err := e.letGoOfMoved(ctx, time.Now()); err != nil && ctx.Err() == nil {
+	if _, err := e.LetGoOfMoved(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("runs that other processes have were not forgotten", "error", err)
 	}
 	if err := e.ApprovalStore.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {

@@ -61,7 +61,7 @@ func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 }
 
 // HoldsImage reports whether a suspended run has its image in memory, apart from its store.
-func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).driver.image != nil }
+func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).HoldsImage() }
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (i Inspector) Settled(id string) (n int) {
@@ -99,13 +99,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 	if f := i.e.add(r); f != nil {
 		panic(f)
 	}
-	r.begin(time.Now())
-	r.driver.limit(r.Context, time.Minute, time.Minute)
-	res := r.driver.handleReport(rep)
-	if res == nil {
-		res = r.driver.failed(codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "the test is over"))
-	}
-	return res.Telemetry
+	return r.TakeReport(rep)
 }
 
 // LocksTaken counts how often the locks of a run were taken.

@@ -77,23 +77,11 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f != nil {
 		return nil, e.explainMissing(f, s, runID)
 	}
-	res = e.resume(ctx, a, r, rec, wait, d)
+	res = r.wait(ctx, a, rec, wait, d)
 	if errors.Is(context.Cause(r.Context), runstore.ErrFenced) {
 		return nil, fault.FromStore(runstore.ErrFenced)
 	}
 	return res, nil
-}
-
-// resume drives a run that this host has made active.
-func (e *Engine) resume(ctx context.Context, a *observe.Entry, r *driveRun, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
-	defer r.contain(&res)
-	r.begin(a.Start).delivery = d
-	ctx = a.Drive(ctx, r.Observed)
-	r.Observed.Resumed(ctx, r.driver.started)
-	ctx, stop := r.Joined(ctx)
-	defer stop()
-	r.DrivenBy(ctx)
-	return r.driver.resume(ctx, rec, wait)
 }
 
 // checkRunID refuses what cannot be a runId, with a hint at what it may be.
@@ -130,102 +118,11 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 	return r, rec, f
 }
 
-// reopen makes a run that this process has parked active. It returns no record if this
-// process has kept the claim all along. If this process has let go of the run, elsewhere
-// is true: another one may have a later state of it.
-func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
-	if f := fault.MayResume(r.Session, s); f != nil {
-		return nil, false, f
-	}
-	if f := r.activate(); f != nil {
-		// What became of it the store knows once it is gone: it may keep a result for
-		// another wait, to which it cannot be delivered.
-		if r.goes(ctx) || r.Record.GaveUp() != nil {
-			return nil, true, nil
-		}
-		return nil, false, f
-	}
-	defer r.containReopen(&f)
-	if cause := r.Record.GaveUp(); cause != nil {
-		r.letGo(cause)
-		return nil, true, nil
-	}
-	if r.Record.Claimed() {
-		return nil, false, nil
-	}
-	err := r.Record.EnsureClaim(r.Background())
-	if err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		return nil, false, r.stayParked(fault.FromStore(err))
-	}
-	rec, err = r.env.Store.Get(ctx, r.ID)
-	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
-		err = runstore.ErrExpired
-	}
-	switch {
-	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
-		r.finish(err)
-		return nil, false, withRun(fault.FromStore(err), r)
-	case errors.Is(err, runstore.ErrEnded): // in another process
-		r.letGo(err)
-		return nil, false, fault.FromStore(err)
-	case err != nil: // what cannot be read now may be read later
-		return nil, false, r.stayParked(fault.FromStore(err))
-	case r.Record.IsCurrent(rec):
-		return rec, false, nil
-	}
-	r.letGo(runstore.ErrClaimed)
-	return nil, true, nil
-}
-
-// resume delivers what has settled into a worker with the run's guest and drives
-// it on. Without anything to deliver in that time the run stays as it is.
-func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Duration) *codemode.Result {
-	r := d.run
-	d.keptUntil = r.parkedUntil()
-	d.limit(ctx, r.Settings.Timeout, wait)
-	r.refreshView()
-	if !d.unattended { // a program that has yielded goes on when its caller comes back
-		r.Calls.SettleYields()
-	}
-	if rec == nil {
-		var err error
-		rec, err = r.env.Store.Get(ctx, r.ID)
-		if err == nil && !r.Record.IsCurrent(rec) || errors.Is(err, runstore.ErrEnded) { // by another host
-			r.Record.GiveUp(runstore.ErrFenced)
-			return d.failed(fault.FromStore(runstore.ErrFenced))
-		}
-		if err != nil {
-			return d.postponed(fault.FromStore(err))
-		}
-	}
-	d.keptUntil = rec.Expires
-	if f := r.env.UsedUp(r.Session); f != nil {
-		return d.postponed(fault.Add(f, " The run is kept as it was."))
-	}
-	d.image, d.imageSize = rec.Image, len(rec.Image)
-	r.replay.Take(rec)
-	if denied := r.Calls.ChargeImage(len(rec.Image)); denied != nil {
-		d.image = nil
-		r.replay.Drop()
-		return d.postponed(codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))
-	}
-	return d.goOn()
-}
-
-// postponed is the result of a Wait that leaves the run as it was, with the output that the
-// store has of it.
-func (d *driver) postponed(f *codemode.Error) *codemode.Result {
-	d.couldNot, d.carried = f, &d.output
-	res := d.failure(d.run.stayParked(f))
-	res.Output = nil
-	return res
-}
-
 // Deliver is Host.Deliver.
 func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
 	ctx = run.LeavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	d := &Delivery{env: e.Env.Env}
+	d := NewDelivery(e.Env.Env)
 	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
@@ -250,13 +147,11 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		claim.Release()
 		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := &Delivery{env: e.Env.Env}
+	own := NewDelivery(e.Env.Env)
 	if d == nil {
 		d = own
 	}
-	d.mu.Lock()
-	d.runID, d.claim, d.stored = id, claim, true
-	d.mu.Unlock()
+	d.keep(id, claim)
 	own.Done() // does nothing unless the caller brought no delivery
 	return res, nil
 }

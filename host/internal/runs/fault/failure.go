@@ -181,3 +181,22 @@ func FromCause(cause error) *codemode.Error {
 		return FromStore(cause)
 	}
 }
+
+// Ended is what a wait for a run is told that has ended for that cause.
+func Ended(cause error) *codemode.Error {
+	f := FromStore(runstore.ErrNotFound)
+	switch {
+	case errors.Is(cause, runstore.ErrExpired):
+		return FromStore(cause)
+	case errors.Is(cause, codemode.ErrAborted):
+		return Add(f, " It was aborted; there is nothing to wait for any more.")
+	case errors.Is(cause, codemode.ErrSessionEnded):
+		return Add(f, " It ended with its session; there is nothing to wait for any more.")
+	}
+	return Add(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
+}
+
+// NotRestored says why a suspended run cannot go on.
+func NotRestored(format string, args ...any) *codemode.Error {
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
+}
