@@ -283,11 +283,7 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	}
 	kept := NewDelivery(e.Env.Env)
 	defer kept.Release()
-	d := r.driveUnattended(ctx, rec, kept)
-	if cause := r.Record.GaveUp(); cause != nil {
-		return false, fault.FromStore(cause)
-	}
-	return d.advanced()
+	return r.driveUnattended(ctx, rec, kept)
 }
 
 // pause is how long a run is left alone that could not go on.

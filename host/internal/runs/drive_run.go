@@ -152,9 +152,18 @@ func (r *driveRun) canAdvance() bool {
 	return r.Now() == run.Parked && (r.Calls.Status().Deliverable || r.driver.timerIsDue())
 }
 
-// driveUnattended drives a run that this process has made active on behalf of no caller, and returns
-// the driver. Where the run ends, the store keeps its result.
-func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
+// driveUnattended drives a run that this process has made active on behalf of no caller. It
+// reports whether it got as far as there was something to deliver; if not, the failure may say
+// why. Where the run ends, the store keeps its result.
+func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
+	d := r.unattended(ctx, rec, kept)
+	if cause := r.Record.GaveUp(); cause != nil {
+		return false, fault.FromStore(cause)
+	}
+	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
+}
+
+func (r *driveRun) unattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
 	var res *codemode.Result
 	a := r.env.Observer.Enter(ctx, toolAdvance, r.Session)
 	defer func() { a.End(res) }()
@@ -209,12 +218,6 @@ func (e *driveEnv) mayStart(ctx context.Context, p pipeline.Program) *codemode.E
 		f = fault.Add(f, " This one was not started, because it has yield_control in it.")
 	}
 	return f
-}
-
-// advanced reports whether an unattended driver got as far as there was something to deliver; if
-// not, the failure may say why.
-func (d *driver) advanced() (bool, *codemode.Error) {
-	return d.ran || d.couldNot == nil && !d.run.canAdvance(), d.couldNot
 }
 
 // HoldsImage reports whether the run has its image in memory, apart from its store. It is for

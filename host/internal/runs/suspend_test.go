@@ -15,13 +15,14 @@ func TestAClosingHostKeepsWhatIsRunning(t *testing.T) {
 	t.Parallel()
 	for _, closing := range []bool{false, true} {
 		store := &runstore.Memory{}
-		e := newTestEngine(t, store, nil)
-		e.Settings.MaxSuspended = 1
-		stored(t, store, runstore.Record{})
-		r := newTestRun(t, e)
-		r.driver.limit(t.Context(), time.Minute, time.Minute)
-		e.closing = closing
+		other, _ := newDrivenRun(t, store, codemode.Settings{})
+		r, home := newDrivenRun(t, store, codemode.Settings{MaxSuspended: 1})
+		home.closing = closing
 		var f *codemode.Error
+		other.Record.Exclusive(func() { _, _, f = other.driver.park([]byte("image"), nil) })
+		if f != nil {
+			t.Fatal(f)
+		}
 		r.Record.Exclusive(func() { _, _, f = r.driver.park([]byte("image"), nil) })
 		if (f == nil) != closing || f != nil && f.Reason != codemode.ReasonTooManySuspended {
 			t.Errorf("closing %v: %v", closing, f)
@@ -34,7 +35,7 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		store := &runstore.Memory{}
-		r := newTestRun(t, newTestEngine(t, store, nil))
+		r, _ := newDrivenRun(t, store, codemode.Settings{})
 		park := func(ttl time.Duration) {
 			t.Helper()
 			r.Settings.SnapshotTTL = ttl
@@ -44,7 +45,6 @@ func TestASuspendedRunEndsWithItsTime(t *testing.T) {
 				t.Fatal(f)
 			}
 		}
-		r.driver.limit(t.Context(), time.Minute, time.Minute)
 		if again {
 			park(time.Hour)
 			if f := r.activate(); f != nil {
