@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/quota"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -185,7 +185,7 @@ func (h *Host) ReportDenied(s Session, d *quota.Denied) {
 type Delivery struct {
 	Result *Result
 
-	delivery *runs.Delivery
+	delivery *drive.Delivery
 }
 
 // Done says that the result has arrived: the store forgets it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -57,9 +58,9 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 	}
 	f := fault.MayResume(r.Session, s)
 	if f == nil {
-		f = r.abort(ctx, codemode.ErrAborted)
+		f = r.Abort(ctx, codemode.ErrAborted)
 	}
-	if f != nil && r.hasLeft(ctx) {
+	if f != nil && r.HasLeft(ctx) {
 		return e.abortHere(ctx, s, runID)
 	}
 	if f != nil {
@@ -67,8 +68,8 @@ func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string
 	}
 	select {
 	case <-r.Gone:
-		return withRun(aborted, r).Result(), nil
-	default: // ctx has ended; the driver may still use what withRun reads
+		return drive.WithRun(aborted, r).Result(), nil
+	default: // ctx has ended; the driver may still use what drive.WithRun reads
 		return aborted.Result(), nil
 	}
 }
@@ -85,7 +86,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 		}
 	}
 	for _, r := range e.runsOf(s) {
-		if f := r.abort(ctx, codemode.ErrSessionEnded); !held(f) { // else it is in the store
+		if f := r.Abort(ctx, codemode.ErrSessionEnded); !held(f) { // else it is in the store
 			count(r.ID, f)
 		}
 	}

@@ -102,7 +102,7 @@ func (a *advancer) serve() {
 			if decided != nil {
 				decisions.look(func() { a.engine.Guard(a.lookAtDecisions) })
 			}
-		case <-a.engine.parking:
+		case <-a.engine.Parking:
 			return
 		case <-a.life.Done():
 			return
@@ -130,7 +130,7 @@ func (a *advancer) lookHere() {
 
 // considerParked considers a run that this process has parked, if there is something to deliver.
 func (a *advancer) considerParked(id string) {
-	if r := a.engine.runByID(id); r != nil && r.canAdvance() {
+	if r := a.engine.runByID(id); r != nil && r.CanAdvance() {
 		a.consider(id)
 	}
 }
@@ -152,7 +152,7 @@ func (a *advancer) paused() int {
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
 func (a *advancer) consider(id string) {
-	if r := a.engine.runByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.canAdvance()) {
+	if r := a.engine.runByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.CanAdvance()) {
 		return
 	}
 	a.mu.Lock()
@@ -281,9 +281,9 @@ func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (ad
 	if f != nil {
 		return false, f
 	}
-	kept := NewDelivery(e.Env.Env)
+	kept := e.NewDelivery()
 	defer kept.Release()
-	return r.driveUnattended(ctx, rec, kept)
+	return r.DriveUnattended(ctx, rec, kept)
 }
 
 // pause is how long a run is left alone that could not go on.

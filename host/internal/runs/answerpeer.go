@@ -7,6 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
@@ -76,7 +77,7 @@ func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(
 	if q.Asks {
 		ctx = run.WithAskingCaller(ctx)
 	}
-	d := NewDelivery(e.Env.Env)
+	d := e.NewDelivery()
 	var reply *cluster.Reply
 	if wait := func(ctx context.Context) { reply = e.peerReply(e.waitHeld(ctx, q, d)) }; q.Watch {
 		watched(ctx, wait, tell)
@@ -88,7 +89,7 @@ func (e *Engine) waitForPeer(ctx context.Context, q *cluster.Request, tell func(
 }
 
 // waitHeld is Wait of a run that another host has asked for.
-func (e *Engine) waitHeld(ctx context.Context, q *cluster.Request, d *Delivery) (res *codemode.Result, f *codemode.Error) {
+func (e *Engine) waitHeld(ctx context.Context, q *cluster.Request, d *drive.Delivery) (res *codemode.Result, f *codemode.Error) {
 	defer e.containRefusal(&res)
 	a := e.Observer.Enter(ctx, ToolWait, q.Session)
 	if res, f = e.waitHere(ctx, a, q.Session, q.Run, q.Wait(), nil, d); f == nil {

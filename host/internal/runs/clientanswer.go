@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/text"
@@ -100,7 +101,7 @@ func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (ca
 }
 
 // answerable returns a run of the session, from the store if it is not here.
-func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*driveRun, *codemode.Error) {
+func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*drive.Run, *codemode.Error) {
 	defer e.advancer.yieldTo(ctx, id)()
 	e.answering.Lock() // of several answers to one stored run, one loads it
 	defer e.answering.Unlock()
@@ -117,8 +118,8 @@ func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) 
 	if f != nil {
 		return nil, f
 	}
-	if !r.markParked(rec.Expires, len(rec.Image)) {
-		return nil, r.endUnparked()
+	if !r.MarkParked(rec.Expires, len(rec.Image)) {
+		return nil, r.EndUnparked()
 	}
 	return r, nil
 }

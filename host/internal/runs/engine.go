@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -21,7 +22,7 @@ import (
 // runs and approvals, and what sessions share. What runs reach, and which hooks look at
 // their calls, it asks its embedder.
 type Engine struct {
-	*driveEnv
+	*drive.Env
 
 	Pool     *guestrt.Pool
 	previous map[string]*otherGuest // by build
@@ -37,9 +38,9 @@ type Engine struct {
 	lastWakes atomic.Pointer[context.Context]
 
 	mu        sync.Mutex
-	closing   bool                 // nothing new is let in
-	closed    bool                 // close has started
-	runs      map[string]*driveRun // active and suspended, by run id
+	closing   bool                  // nothing new is let in
+	closed    bool                  // close has started
+	runs      map[string]*drive.Run // active and suspended, by run id
 	recent    recentRuns
 	driving   calls.InFlight // Execs and Waits
 	answering sync.Mutex     // orders answers that have to load their run
@@ -102,7 +103,7 @@ func (e gauges) held() (bytes, limit int64) {
 }
 
 // runByID returns the run of this process with that id, or nil.
-func (e *Engine) runByID(id string) *driveRun {
+func (e *Engine) runByID(id string) *drive.Run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.runs[id]
@@ -133,9 +134,9 @@ func beingMoved() *codemode.Error {
 }
 
 // runsOf returns the runs of the session that this process has.
-func (e *Engine) runsOf(s codemode.Session) (out []*driveRun) { return e.runsOwnedBy(s.Covers) }
+func (e *Engine) runsOf(s codemode.Session) (out []*drive.Run) { return e.runsOwnedBy(s.Covers) }
 
-func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*driveRun) {
+func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*drive.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs {
@@ -164,7 +165,7 @@ func (e *Engine) IsClosing() bool {
 }
 
 // add makes r known to Wait and Close.
-func (e *Engine) add(r *driveRun) *codemode.Error {
+func (e *Engine) add(r *drive.Run) *codemode.Error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -174,7 +175,7 @@ func (e *Engine) add(r *driveRun) *codemode.Error {
 	return nil
 }
 
-func (e *Engine) Remove(r *driveRun) {
+func (e *Engine) Remove(r *drive.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.runs[r.ID] == r {

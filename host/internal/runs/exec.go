@@ -44,16 +44,16 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 			return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "random numbers are not available: %v", err).Result()
 		}
 	}
-	r := e.makeRun(id, s, language, to, e.Pool)
+	r := e.NewRun(id, s, language, to, e.Pool)
 	r.Calls.UseKey(in.IdempotencyKey)
 	if in.MaxOutput > 0 {
 		r.Settings.MaxOutput = in.MaxOutput
 	}
-	r.begin(a.Start)
+	r.Begin(a.Start)
 	if f := e.add(r); f != nil {
 		return f.Result()
 	}
-	return r.start(a.Drive(ctx, r.Observed), in, pipeline.Program{Code: code, Language: language, Title: in.Title})
+	return r.Start(a.Drive(ctx, r.Observed), in, pipeline.Program{Code: code, Language: language, Title: in.Title})
 }
 
 // containRefusal is deferred by calls that may drive a run and have no run yet.

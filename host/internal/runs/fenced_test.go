@@ -21,7 +21,7 @@ func TestACallOfARunThatWasGivenUp(t *testing.T) {
 			return nil, nil
 		}})
 		r := newTestRun(t, e)
-		owner := e.recordOwner(r)
+		owner := e.RecordOwner(r)
 		owner.Lost = nil
 		r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
 		c := callOf(t, r, "echo")

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -68,14 +69,14 @@ func newTestEngine(t *testing.T, store runstore.Store, approvals policy.Approval
 }
 
 // newTestRun is an active run of the engine without a guest. Its record says nothing of what it is.
-func newTestRun(t *testing.T, e *Engine) *driveRun {
+func newTestRun(t *testing.T, e *Engine) *drive.Run {
 	t.Helper()
 	id, err := run.NewID()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := e.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access(), nil)
-	owner := e.recordOwner(r)
+	r := e.NewRun(id, codemode.Session{SessionID: "s"}, "javascript", e.Views.(fixedViews).access(), nil)
+	owner := e.RecordOwner(r)
 	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
 	r.Record = journal.New(r.ID, e.Store, 0, e.Logger, r.Calls, owner)
 	r.DrivenBy(t.Context())
@@ -86,7 +87,7 @@ func newTestRun(t *testing.T, e *Engine) *driveRun {
 }
 
 // callOf is a call of a tool of the engine, with a slot of the run.
-func callOf(t *testing.T, r *driveRun, tool string) *calls.Entry {
+func callOf(t *testing.T, r *drive.Run, tool string) *calls.Entry {
 	t.Helper()
 	found, err := r.View().Catalog.Resolve(tool)
 	if err != nil {

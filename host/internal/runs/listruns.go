@@ -32,7 +32,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 	seen := make(map[string]bool)
 	out := []codemode.RunInfo{}
 	for _, r := range here {
-		info, ok := r.info()
+		info, ok := r.Info()
 		if ok {
 			out = append(out, info)
 		}
@@ -55,7 +55,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 // Run is Host.Run.
 func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
 	if r := e.runByID(runID); r != nil && (e.Volatile() || !r.IsIdle()) {
-		if info, ok := r.info(); ok {
+		if info, ok := r.Info(); ok {
 			return info, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -18,7 +19,7 @@ import (
 
 // idleRun is a parked run that this process has no claim of, as it was at a moment.
 type idleRun struct {
-	*driveRun
+	*drive.Run
 	journal.Version
 }
 
@@ -69,10 +70,10 @@ func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 	}
 	for _, r := range idle {
 		rec := stored[r.ID]
-		if rec == nil && r.isPastExpiry() { // its timer ends it
+		if rec == nil && r.IsPastExpiry() { // its timer ends it
 			continue
 		}
-		if (rec == nil || !r.IsOf(rec) || rec.Live) && r.leaveIdle(r.Version) {
+		if (rec == nil || !r.IsOf(rec) || rec.Live) && r.LeaveIdle(r.Version) {
 			moved++
 		}
 	}

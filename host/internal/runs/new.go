@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
@@ -15,8 +16,8 @@ import (
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base := &run.Env{Settings: settings, Clock: run.RealClock{}}
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{driveEnv: newDriveEnv(base), runs: make(map[string]*driveRun)}
-	e.home = e
+	e := &Engine{Env: drive.NewEnv(base), runs: make(map[string]*drive.Run)}
+	e.Home = e
 	e.Hint = func(id string) { e.advancer.hint(id) }
 	return e
 }

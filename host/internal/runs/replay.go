@@ -102,7 +102,7 @@ func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, w
 	now := time.Now()
 	left := settings.Timeout
 	if wait > 0 {
-		left = e.callerGoes(ctx, now, wait).Sub(now)
+		left = e.CallerGoes(ctx, now, wait).Sub(now)
 	}
 	return e.Clock.Now().Add(left)
 }
@@ -129,7 +129,7 @@ func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt
 func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
 	owner := quota.OwnerOf(rec.Session)
 	_, leaves := run.CallerOf(ctx)
-	if _, err := e.awaitSlot(ctx, rec.Session, until, leaves); err != nil {
+	if _, err := e.AwaitSlot(ctx, rec.Session, until, leaves); err != nil {
 		return nil, nil, err
 	}
 	w, err := pool.AcquireFresh(ctx, rec.Session.Identity(), cell.Limits)

@@ -11,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
@@ -41,7 +42,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 	t.Parallel()
 	clock := &fixedClock{now: time.Now()}
-	e := &Engine{driveEnv: newDriveEnv(&run.Env{Clock: clock, Life: t.Context()})}
+	e := &Engine{Env: drive.NewEnv(&run.Env{Clock: clock, Life: t.Context()})}
 	s := codemode.Settings{Timeout: 10 * time.Second}
 	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
 		if got := e.slotPatience(t.Context(), s, wait).Sub(clock.now); got != want {
@@ -61,19 +62,19 @@ func TestNoSlot(t *testing.T) {
 		want            error
 	}{
 		"the host shuts down": {over, nil, time.Hour, fault.ErrClosing},
-		"the caller leaves":   {nil, over, time.Hour, errBusy},
-		"its time is over":    {nil, nil, 0, errBusy},
+		"the caller leaves":   {nil, over, time.Hour, drive.ErrBusy},
+		"its time is over":    {nil, nil, 0, drive.ErrBusy},
 	} {
-		e := newDriveEnv(&run.Env{Clock: run.RealClock{}, Life: t.Context(), Meters: run.NewMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())})
-		e.parking = tc.parking
+		e := drive.NewEnv(&run.Env{Clock: run.RealClock{}, Life: t.Context(), Meters: run.NewMeters(codemode.Quotas{}, 1, codemode.Settings{}.WithDefaults())})
+		e.Parking = tc.parking
 		e.Logger, e.Observer = slog.New(slog.DiscardHandler), &observe.Observer{Metrics: metrics.New(metrics.State{})}
 		session := codemode.Session{AgentID: "a"}
 		<-e.Meters.Workers.Queue(quota.OwnerOf(session)).Ready()
-		if _, err := e.awaitSlot(t.Context(), session, time.Now().Add(tc.until), tc.leaves); err != tc.want {
+		if _, err := e.AwaitSlot(t.Context(), session, time.Now().Add(tc.until), tc.leaves); err != tc.want {
 			t.Errorf("%s: got %v, want %v", name, err, tc.want)
 		}
 		e.Meters.Workers.Give(quota.OwnerOf(session), 1)
-		if _, err := e.awaitSlot(t.Context(), session, time.Now(), nil); err != nil || e.Meters.Workers.Used() != 1 {
+		if _, err := e.AwaitSlot(t.Context(), session, time.Now(), nil); err != nil || e.Meters.Workers.Used() != 1 {
 			t.Errorf("%s: afterwards %v, %d in use", name, err, e.Meters.Workers.Used())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -16,12 +17,12 @@ import (
 
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *driveRun, rec *runstore.Record, f *codemode.Error) {
+func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *drive.Run, rec *runstore.Record, f *codemode.Error) {
 	rec, err := e.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
-	e.awaitOwners(ctx, s, rec, wait)
+	e.AwaitOwners(ctx, s, rec, wait)
 	claim, err := e.claim(ctx, rec, min(wait, e.Times.ClaimPatience))
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
@@ -63,10 +64,10 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 		return nil, nil, run.WithRecord(f, rec)
 	}
 	passedOn = true
-	defer r.containReopen(&f)
+	defer r.ContainReopen(&f)
 	r.Calls.ChargeRevived(len(rec.Image))
 	r.DrivenBy(ctx)
-	r.redrive()
+	r.Redrive()
 	return r, rec, nil
 }
 
@@ -147,11 +148,11 @@ func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.C
 }
 
 // revive makes an active run of a record.
-func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*driveRun, *codemode.Error) {
+func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*drive.Run, *codemode.Error) {
 	pool, f := e.poolOf(ctx, rec)
 	if f != nil {
 		return nil, f
 	}
-	r := e.makeRun(rec.ID, s, rec.Language, to, pool)
-	return r, r.restore(rec)
+	r := e.NewRun(rec.ID, s, rec.Language, to, pool)
+	return r, r.Restore(rec)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -107,7 +108,7 @@ func ignore(*cluster.Frame) {}
 
 // waitElsewhere is the result of a Wait of a run that another host holds. Without one the
 // caller tries again if again is true.
-func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router, d *Delivery) (_ *codemode.Result, again bool) {
+func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router, d *drive.Delivery) (_ *codemode.Result, again bool) {
 	caller, leaves := run.CallerOf(ctx)
 	reply, again := q.ask(caller)
 	if reply == nil {
@@ -123,9 +124,9 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 	if reply.Stored {
 		own := d
 		if own == nil {
-			own = NewDelivery(e.Env.Env)
+			own = e.NewDelivery()
 		}
-		own.keep(q.request.Run, nil)
+		own.Keep(q.request.Run, nil)
 		if d == nil {
 			own.Done()
 		}

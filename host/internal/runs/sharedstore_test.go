@@ -91,7 +91,7 @@ func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 		store := &sharedStore{}
 		e := newTestEngine(t, store, nil, catalog.Tool{Name: "echo"})
 		r := newTestRun(t, e)
-		owner := e.recordOwner(r)
+		owner := e.RecordOwner(r)
 		owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
 		r.Record = journal.New(r.ID, toldStore{store, store}, 0, e.Logger, r.Calls, owner)
 		c := callOf(t, r, "echo")

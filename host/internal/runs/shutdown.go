@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
@@ -17,7 +18,7 @@ func (e *Engine) LetFinish(ctx context.Context) {
 	if !e.closing {
 		e.closing = true
 		if !e.Volatile() {
-			close(e.parking)
+			close(e.Parking)
 		}
 	}
 	e.mu.Unlock()
@@ -31,7 +32,7 @@ func (e *Engine) LetFinish(ctx context.Context) {
 func (e *Engine) Close() {
 	e.mu.Lock()
 	e.closing, e.closed = true, true
-	runs := make([]*driveRun, 0, len(e.runs))
+	runs := make([]*drive.Run, 0, len(e.runs))
 	for _, r := range e.runs {
 		runs = append(runs, r)
 	}
@@ -55,7 +56,7 @@ func (e *Engine) Close() {
 		e.Logger.Info("suspended runs are kept for the next host of this store", "runs", n)
 	}
 	for _, r := range runs {
-		r.stop(run.Leaving, codemode.ErrClosed)
+		r.Stop(run.Leaving, codemode.ErrClosed)
 		e.Remove(r)
 	}
 	// Cancelled calls end at once, unless a tool does not listen to its context.
@@ -68,12 +69,12 @@ func (e *Engine) Close() {
 
 // leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound
 // for all runs, and each release by that of the store.
-func (e *Engine) leaveRuns(runs []*driveRun) {
+func (e *Engine) leaveRuns(runs []*drive.Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Times.LastWakesTimeout)
 	defer cancel()
 	e.lastWakes.Store(&ctx)
 	defer e.lastWakes.Store(nil) // what is still on its way has a time of its own
-	left := make(chan *driveRun)
+	left := make(chan *drive.Run)
 	var leaving sync.WaitGroup
 	for range min(leavingAtOnce, len(runs)) {
 		leaving.Go(func() {
@@ -109,7 +110,7 @@ func (e *Engine) StopWorkers() error {
 }
 
 // suspended counts the runs that wait for a later Wait.
-func suspended(runs []*driveRun) (n int) {
+func suspended(runs []*drive.Run) (n int) {
 	for _, r := range runs {
 		if r.Now() == run.Parked {
 			n++

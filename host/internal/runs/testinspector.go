@@ -24,7 +24,7 @@ func (e *Engine) Inspect() Inspector { return Inspector{e} }
 // Expire ends a suspended run as if its time were over, and returns once it has.
 func (i Inspector) Expire(id string) {
 	if r := i.e.runByID(id); r != nil {
-		r.expireAt(time.Now().Add(365 * 24 * time.Hour))
+		r.ExpireAt(time.Now().Add(365 * 24 * time.Hour))
 	}
 }
 
@@ -95,7 +95,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 	if err != nil {
 		panic(err)
 	}
-	r := i.e.makeRun(id, s, codemode.LanguageJavaScript, to, i.e.Pool)
+	r := i.e.NewRun(id, s, codemode.LanguageJavaScript, to, i.e.Pool)
 	if f := i.e.add(r); f != nil {
 		panic(f)
 	}

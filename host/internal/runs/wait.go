@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
@@ -25,11 +26,11 @@ func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, wai
 
 // WaitThrough is Wait of a run whose tools are those of a model request, if turn is not
 // nil, and whose result is delivered by d, if that is not nil.
-func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result) {
+func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *drive.Delivery) (res *codemode.Result) {
 	defer e.containRefusal(&res)
 	runID, wait = strings.TrimSpace(runID), e.SettingsOf(s).WaitTime(wait)
 	tell, watched := relay(ctx)
-	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: run.CallerAsks(ctx)}, e.callerGoes(ctx, a.Start, wait), tell)
+	q := e.newRouter(cluster.Request{Verb: cluster.VerbWait, Run: runID, Session: s, ToolCallID: observe.ToolCallID(ctx), Watch: watched, Asks: run.CallerAsks(ctx)}, e.CallerGoes(ctx, a.Start, wait), tell)
 	for {
 		res, f := e.waitHere(ctx, a, s, runID, wait, turn, d)
 		if f == nil {
@@ -51,7 +52,7 @@ func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.S
 
 // waitHere is WaitThrough of a run that this host has or takes. The failure says why it
 // does not: see held.
-func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *Delivery) (res *codemode.Result, _ *codemode.Error) {
+func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *drive.Delivery) (res *codemode.Result, _ *codemode.Error) {
 	if f := e.enter(); f != nil {
 		return nil, f
 	}
@@ -77,7 +78,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f != nil {
 		return nil, e.explainMissing(f, s, runID)
 	}
-	res = r.wait(ctx, a, rec, wait, d)
+	res = r.Wait(ctx, a, rec, wait, d)
 	if errors.Is(context.Cause(r.Context), runstore.ErrFenced) {
 		return nil, fault.FromStore(runstore.ErrFenced)
 	}
@@ -106,12 +107,12 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*driveRun, *runstore.Record, *codemode.Error) {
+func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*drive.Run, *runstore.Record, *codemode.Error) {
 	r := e.runByID(id)
 	if r == nil {
 		return e.load(ctx, s, id, wait, turn)
 	}
-	rec, elsewhere, f := r.reopen(ctx, s)
+	rec, elsewhere, f := r.Reopen(ctx, s)
 	if elsewhere { // another process has resumed and parked the run in the meantime
 		return e.load(ctx, s, id, wait, turn)
 	}
@@ -119,17 +120,17 @@ func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, w
 }
 
 // Deliver is Host.Deliver.
-func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *Delivery {
+func (e *Engine) Deliver(ctx context.Context, s codemode.Session, runID string, wait time.Duration) *drive.Delivery {
 	ctx = run.LeavesTheRun(ctx)
 	a := e.Observer.Enter(ctx, ToolWait, s)
-	d := NewDelivery(e.Env.Env)
+	d := e.NewDelivery()
 	d.Result = a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, d))
 	return d
 }
 
 // delivered returns the result of a run that has ended and was not delivered. Without
 // d, the result counts as delivered.
-func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d *Delivery) (*codemode.Result, *codemode.Error) {
+func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d *drive.Delivery) (*codemode.Result, *codemode.Error) {
 	if _, err := e.ended(ctx, s, id); err != nil {
 		return nil, fault.FromStore(err)
 	}
@@ -147,11 +148,11 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		claim.Release()
 		return nil, codemode.Errorf(codemode.CodeInternal, codemode.ReasonRestoreFailed, codemode.PhaseHost, "the result of a run cannot be read: %v", err)
 	}
-	own := NewDelivery(e.Env.Env)
+	own := e.NewDelivery()
 	if d == nil {
 		d = own
 	}
-	d.keep(id, claim)
+	d.Keep(id, claim)
 	own.Done() // does nothing unless the caller brought no delivery
 	return res, nil
 }

@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"encoding/hex"
@@ -25,7 +25,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 		return d.failed(f)
 	}
 	if !r.Record.IsVolatile() {
-		r.env.home.KeepBuild(r.Background(), r.pool)
+		r.env.Home.KeepBuild(r.Background(), r.pool)
 	}
 	image, err := d.snapshot()
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
-func (r *driveRun) mayBePromised() (f *codemode.Error) {
+func (r *Run) mayBePromised() (f *codemode.Error) {
 	r.Record.Exclusive(func() {
 		if !r.Record.IsStored() {
 			f = r.env.StoreAway(r.Background())
@@ -67,12 +67,12 @@ func (r *driveRun) mayBePromised() (f *codemode.Error) {
 
 // mayFindRoom reports whether a run that was refused a place since a moment may have one
 // now: runs that have moved take no places any more.
-func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
+func (r *Run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	var denied *quota.Denied
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := r.env.home.LetGoOfMoved(r.Background(), since)
+	moved, err := r.env.Home.LetGoOfMoved(r.Background(), since)
 	if err != nil {
 		r.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
 	}
@@ -82,7 +82,7 @@ func (r *driveRun) mayFindRoom(f *codemode.Error, since time.Time) bool {
 // leave lets go of a run whose newest state could not be stored, if the store has a true
 // account of it: a later Wait goes on from there, as after the end of a host. It
 // reports whether the store has one.
-func (r *driveRun) leave(cause error) (kept bool) {
+func (r *Run) leave(cause error) (kept bool) {
 	r.Record.Exclusive(func() { kept = r.Record.Valid() && !r.Record.IsVolatile() })
 	if kept {
 		r.letGo(cause)
@@ -98,7 +98,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	if err := r.Record.EnsureClaim(r.Background()); err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
-	isClosing := r.env.home.IsClosing()
+	isClosing := r.env.Home.IsClosing()
 	if f := r.Calls.MayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
@@ -124,16 +124,16 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
 	r.replay.Drop()                         // it, too, is in the store
-	if !r.markParked(expires, len(image)) { // aborted meanwhile
+	if !r.MarkParked(expires, len(image)) { // aborted meanwhile
 		r.env.Performing.LeaveN(len(started))
 		return nil, nil, r.Aborted()
 	}
 	return res, started, nil
 }
 
-// markParked makes the run parked, unless it has been cancelled: then its driver ends
+// MarkParked makes the run parked, unless it has been cancelled: then its driver ends
 // it.
-func (r *driveRun) markParked(expires time.Time, imageBytes int) bool {
+func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	if r.Context.Err() != nil || !r.Move(run.Parked) {
@@ -153,7 +153,7 @@ func (r *driveRun) markParked(expires time.Time, imageBytes int) bool {
 }
 
 // notStored is the failure of a run that the store did not take.
-func (r *driveRun) notStored(err error) *codemode.Error {
+func (r *Run) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
 		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.Settings.MaxSuspended)
@@ -162,7 +162,7 @@ func (r *driveRun) notStored(err error) *codemode.Error {
 }
 
 // describe fills in what the run is.
-func (r *driveRun) describe(rec *runstore.Record) {
+func (r *Run) describe(rec *runstore.Record) {
 	build := r.pool.BuildID()
 	rec.GuestBuild = hex.EncodeToString(build[:])
 	_, rec.GuestEngine = r.pool.Engine()
@@ -180,11 +180,11 @@ func (r *driveRun) describe(rec *runstore.Record) {
 
 // expire ends a parked run that was not waited for in time. Another process that shares
 // the store may have resumed it: then this process only forgets it.
-func (r *driveRun) expire() { r.expireAt(time.Time{}) }
+func (r *Run) expire() { r.ExpireAt(time.Time{}) }
 
-// expireAt is expire at a time that counts although the store, whose clock decides
+// ExpireAt is expire at a time that counts although the store, whose clock decides
 // otherwise, has not come to it.
-func (r *driveRun) expireAt(now time.Time) {
+func (r *Run) ExpireAt(now time.Time) {
 	if !r.MoveTo(run.Active) {
 		return
 	}
@@ -210,7 +210,7 @@ func (r *driveRun) expireAt(now time.Time) {
 // expireAgain parks a run whose time is over while the store has it still: by the clock of
 // the store its time is not over, or another has the claim. That is a sweep that deletes it,
 // or a process that has resumed it. The store tells which once the claim is free.
-func (r *driveRun) expireAgain() {
+func (r *Run) expireAgain() {
 	r.Mu.Lock()
 	parked := r.Context.Err() == nil && r.Move(run.Parked)
 	if parked {
@@ -221,19 +221,19 @@ func (r *driveRun) expireAgain() {
 	}
 	r.Mu.Unlock()
 	if !parked {
-		r.endUnparked()
+		r.EndUnparked()
 	}
 }
 
 // parkedUntil is when the run expires that this process has parked last.
-func (r *driveRun) parkedUntil() time.Time {
+func (r *Run) parkedUntil() time.Time {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return r.Expires
 }
 
-// isPastExpiry reports whether the time of the parked run is over.
-func (r *driveRun) isPastExpiry() bool {
+// IsPastExpiry reports whether the time of the parked run is over.
+func (r *Run) IsPastExpiry() bool {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return !time.Now().Before(r.Expires)

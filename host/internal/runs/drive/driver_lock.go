@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"sync"
@@ -63,7 +63,7 @@ func (d *driver) reacquireLock() {
 
 // settled is called by the goroutine of a call that has settled. It returns the calls that
 // this goroutine has to perform next.
-func (r *driveRun) settled() (next []callJob) {
+func (r *Run) settled() (next []callJob) {
 	r.arrived.Store(true)
 	for len(next) == 0 && r.arrived.Load() && r.unstarted.Load() == 0 {
 		d := r.waiting.Load()
@@ -104,7 +104,7 @@ func (d *driver) driveOn() []callJob {
 func (d *driver) isPlain(s calls.Status) bool {
 	e := d.run.env
 	return s.Deliverable && s.TellBy.IsZero() && d.worker != nil && d.held == nil && d.timerDue.IsZero() &&
-		d.run.Context.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.parking) && !calls.IsClosed(d.leaves) && e.Clock.Until(d.deadline) > 0
+		d.run.Context.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.Parking) && !calls.IsClosed(d.leaves) && e.Clock.Until(d.deadline) > 0
 }
 
 // turnHere is a turn and what it comes to, contained.

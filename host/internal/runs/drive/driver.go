@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ import (
 // Each Exec and each Wait has a driver of its own. A run has the newest one, which belongs
 // to the goroutine that has made the run active.
 type driver struct {
-	run *driveRun
+	run *Run
 
 	// These fields are of the present Exec or Wait.
 	ctx           context.Context // ends with the caller's context or the run
@@ -61,9 +61,9 @@ type driver struct {
 	driverLock
 }
 
-// begin returns the driver of one Exec or Wait. It has the guest of the driver before.
+// Begin returns the driver of one Exec or Wait. It has the guest of the driver before.
 // That one may still give its worker back, so the two share nothing.
-func (r *driveRun) begin(start time.Time) *driver {
+func (r *Run) Begin(start time.Time) *driver {
 	last := r.driver
 	d := &driver{
 		run: r, started: start,
@@ -78,8 +78,8 @@ func (r *driveRun) begin(start time.Time) *driver {
 	return d
 }
 
-// errBusy means that no worker came free in time.
-var errBusy = errors.New("every guest worker is busy")
+// ErrBusy means that no worker came free in time.
+var ErrBusy = errors.New("every guest worker is busy")
 
 // lease takes one of the host's worker slots and a worker.
 func (d *driver) lease() error {
@@ -96,9 +96,9 @@ func (d *driver) lease() error {
 	return nil
 }
 
-// awaitSlot waits for a worker slot for as long as the caller waits.
+// AwaitSlot waits for a worker slot for as long as the caller waits.
 func (d *driver) awaitSlot() error {
-	why, err := d.run.env.awaitSlot(d.ctx, d.run.Session, d.deadline, d.leaves)
+	why, err := d.run.env.AwaitSlot(d.ctx, d.run.Session, d.deadline, d.leaves)
 	if why != nil {
 		d.refused = why
 	}
@@ -166,7 +166,7 @@ func (d *driver) snapshot() ([]byte, error) {
 // the guest's. The run is as it was.
 var errUnrestored = errors.New("no guest worker could take the suspended program")
 
-// restore puts an evicted guest into a worker. The image is kept until the guest has
+// Restore puts an evicted guest into a worker. The image is kept until the guest has
 // run there. A process that cannot take it is replaced once by one that has run
 // nothing yet.
 func (d *driver) restore() error {
@@ -218,7 +218,7 @@ func (d *driver) replaceWorker() error {
 	return nil
 }
 
-// turn delivers what has settled and runs the guest. It returns errBusy or
+// turn delivers what has settled and runs the guest. It returns ErrBusy or
 // errUnrestored, and delivers nothing, when there is no worker.
 func (d *driver) turn() (*wire.Report, error) {
 	if d.held != nil {
@@ -285,7 +285,7 @@ func (d *driver) failureFrom(err error) *codemode.Error {
 		return codemode.Errorf(codemode.CodeTimeout, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "%v", err)
 	case errors.Is(err, fault.ErrClosing):
 		return fault.Closing()
-	case errors.Is(err, errBusy):
+	case errors.Is(err, ErrBusy):
 		return codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
 	default:
 		return fault.FromWorker(err)
@@ -317,7 +317,7 @@ func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
 // step takes over what one turn of the guest came to. The result is nil if the run goes on.
 func (d *driver) step(rep *wire.Report, err error) *codemode.Result {
 	switch {
-	case errors.Is(err, errBusy), errors.Is(err, fault.ErrClosing), errors.Is(err, errUnrestored):
+	case errors.Is(err, ErrBusy), errors.Is(err, fault.ErrClosing), errors.Is(err, errUnrestored):
 		return d.suspend()
 	case err != nil:
 		return d.failed(d.failureFrom(err))
@@ -437,7 +437,7 @@ func (d *driver) await() (woke, error) {
 	defer stop()
 	evict, stay := d.evictTimer()
 	defer stay()
-	closing := r.env.parking
+	closing := r.env.Parking
 	if d.large {
 		closing = nil
 	}
@@ -520,14 +520,14 @@ func (d *driver) goOn() (res *codemode.Result) {
 	return d.drive(d.turn())
 }
 
-func (r *driveRun) limits() wire.Limits {
+func (r *Run) limits() wire.Limits {
 	// Items are counted against MaxOutput here, to the byte; the guest must not
 	// drop any before.
 	return wire.Limits{MemoryBytes: uint64(r.Settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
 }
 
 // cell is what the worker needs to start the program.
-func (r *driveRun) cell(code, language string) wire.Cell {
+func (r *Run) cell(code, language string) wire.Cell {
 	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
 	for _, n := range r.View().Namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
@@ -547,7 +547,7 @@ func (d *driver) isCallersTurn(s calls.Status) bool {
 
 // file serves a virtual file of the run and notes that the guest has read it. The driver
 // calls it during a turn.
-func (r *driveRun) file(ctx context.Context, path string) (data []byte, found bool) {
+func (r *Run) file(ctx context.Context, path string) (data []byte, found bool) {
 	data, found = pipeline.Files{Run: r.Run}.Serve(ctx, path)
 	r.replay.File(path, data, found)
 	return data, found

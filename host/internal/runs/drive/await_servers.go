@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -37,9 +37,9 @@ func (d *driver) awaitServers(code string) {
 	}
 }
 
-// awaitOwners waits for the servers that a suspended run could reach, and whose tools this
+// AwaitOwners waits for the servers that a suspended run could reach, and whose tools this
 // host does not know yet.
-func (e *driveEnv) awaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
+func (e *Env) AwaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
 	if len(rec.Owners) == 0 {
 		return
 	}
@@ -53,13 +53,13 @@ func (e *driveEnv) awaitOwners(ctx context.Context, s codemode.Session, rec *run
 
 // awaitServers waits until servers were tried, at most for a time, and tells those who follow
 // the run.
-func (e *driveEnv) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, servers map[string]string) {
+func (e *Env) awaitServers(ctx context.Context, wait time.Duration, runID string, s codemode.Session, servers map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {
 		defer cancel()
 		select {
-		case <-e.parking:
+		case <-e.Parking:
 		case <-ctx.Done():
 		}
 	}()

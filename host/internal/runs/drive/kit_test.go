@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -22,14 +22,14 @@ import (
 type fakeHome struct{ closing bool }
 
 func (h *fakeHome) IsClosing() bool                                     { return h.closing }
-func (*fakeHome) Remove(*driveRun)                                      {}
+func (*fakeHome) Remove(*Run)                                           {}
 func (*fakeHome) Remember(string, codemode.Session, *codemode.Error)    {}
 func (*fakeHome) LeftDue(string)                                        {}
 func (*fakeHome) LetGoOfMoved(context.Context, time.Time) (bool, error) { return false, nil }
 func (*fakeHome) KeepBuild(context.Context, *guestrt.Pool)              {}
 
 // newDrivenRun is an active run without a guest, with a driver whose caller waits for a minute.
-func newDrivenRun(t *testing.T, store runstore.Store, settings codemode.Settings) (*driveRun, *fakeHome) {
+func newDrivenRun(t *testing.T, store runstore.Store, settings codemode.Settings) (*Run, *fakeHome) {
 	t.Helper()
 	settings = settings.WithDefaults()
 	c, err := catalog.New(nil, catalog.Options{})
@@ -37,20 +37,20 @@ func newDrivenRun(t *testing.T, store runstore.Store, settings codemode.Settings
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	env := newDriveEnv(&run.Env{
+	env := NewEnv(&run.Env{
 		Config:   run.Config{Store: store, Logger: log, Observer: observe.New(observe.Options{Logger: log}), Times: timing.Defaults, SettingsOf: func(codemode.Session) codemode.Settings { return settings }},
 		Settings: settings, Clock: run.RealClock{}, Meters: run.NewMeters(codemode.Quotas{}.WithDefaults(), 1, settings), Life: t.Context(),
 	})
 	home := &fakeHome{}
-	env.home, env.Hint = home, func(string) {}
+	env.Home, env.Hint = home, func(string) {}
 	to := &view.Access{}
 	to.View.Store(view.New(c, namespaces.NewRegistry(), nil))
 	id, err := run.NewID()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := env.makeRun(id, codemode.Session{SessionID: "s"}, "javascript", to, nil)
-	owner := env.recordOwner(r)
+	r := env.NewRun(id, codemode.Session{SessionID: "s"}, "javascript", to, nil)
+	owner := env.RecordOwner(r)
 	owner.Describe = func(rec *runstore.Record) { rec.Session, rec.Created = r.Session, time.Now() }
 	r.Record = journal.New(r.ID, store, 0, log, r.Calls, owner)
 	r.driver.limit(t.Context(), time.Minute, time.Minute)

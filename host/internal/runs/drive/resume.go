@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -57,10 +57,10 @@ func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 	return res
 }
 
-// reopen makes a run that this process has parked active. It returns no record if this
+// Reopen makes a run that this process has parked active. It returns no record if this
 // process has kept the claim all along. If this process has let go of the run, elsewhere
 // is true: another one may have a later state of it.
-func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
+func (r *Run) Reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
 	if f := fault.MayResume(r.Session, s); f != nil {
 		return nil, false, f
 	}
@@ -72,7 +72,7 @@ func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstor
 		}
 		return nil, false, f
 	}
-	defer r.containReopen(&f)
+	defer r.ContainReopen(&f)
 	if cause := r.Record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return nil, true, nil
@@ -85,13 +85,13 @@ func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstor
 		return nil, false, r.stayParked(fault.FromStore(err))
 	}
 	rec, err = r.env.Store.Get(ctx, r.ID)
-	if errors.Is(err, runstore.ErrNotFound) && r.isPastExpiry() { // a sweep was first
+	if errors.Is(err, runstore.ErrNotFound) && r.IsPastExpiry() { // a sweep was first
 		err = runstore.ErrExpired
 	}
 	switch {
 	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired):
 		r.finish(err)
-		return nil, false, withRun(fault.FromStore(err), r)
+		return nil, false, WithRun(fault.FromStore(err), r)
 	case errors.Is(err, runstore.ErrEnded): // in another process
 		r.letGo(err)
 		return nil, false, fault.FromStore(err)
@@ -104,8 +104,8 @@ func (r *driveRun) reopen(ctx context.Context, s codemode.Session) (rec *runstor
 	return nil, true, nil
 }
 
-// restore makes it the run of a record.
-func (r *driveRun) restore(rec *runstore.Record) *codemode.Error {
+// Restore makes it the run of a record.
+func (r *Run) Restore(rec *runstore.Record) *codemode.Error {
 	r.Created = rec.Created
 	r.Used.Digests = rec.Tools
 	r.Effects.Revive(rec.Effects)

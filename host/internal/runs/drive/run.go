@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// info describes the run, unless it has ended.
-func (r *driveRun) info() (info codemode.RunInfo, ok bool) {
+// Info describes the run, unless it has ended.
+func (r *Run) Info() (info codemode.RunInfo, ok bool) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	info = codemode.RunInfo{ID: r.ID, Session: r.Session, Language: r.Language, Status: codemode.RunRunning, Created: r.Created, Origin: r.env.Origin}
@@ -37,7 +37,7 @@ func (r *driveRun) info() (info codemode.RunInfo, ok bool) {
 }
 
 // goes reports whether a run is over, and waits until this process does nothing more for it.
-func (r *driveRun) goes(ctx context.Context) bool {
+func (r *Run) goes(ctx context.Context) bool {
 	if !r.IsOver() {
 		return false
 	}
@@ -48,11 +48,11 @@ func (r *driveRun) goes(ctx context.Context) bool {
 	return true
 }
 
-// hasLeft is goes, and reports whether the store may have the run still.
-func (r *driveRun) hasLeft(ctx context.Context) bool { return r.goes(ctx) && r.Now() == run.Left }
+// HasLeft is goes, and reports whether the store may have the run still.
+func (r *Run) HasLeft(ctx context.Context) bool { return r.goes(ctx) && r.Now() == run.Left }
 
-// leaveIdle lets go of an idle run, unless it has gone on here since.
-func (r *driveRun) leaveIdle(as journal.Version) (left bool) {
+// LeaveIdle lets go of an idle run, unless it has gone on here since.
+func (r *Run) LeaveIdle(as journal.Version) (left bool) {
 	r.Record.Exclusive(func() {
 		r.Mu.Lock()
 		defer r.Mu.Unlock()
@@ -64,9 +64,9 @@ func (r *driveRun) leaveIdle(as journal.Version) (left bool) {
 	return left
 }
 
-// abort ends a run of this process. An active one is ended by its driver. It fails if this
+// Abort ends a run of this process. An active one is ended by its driver. It fails if this
 // process has let go of the run instead: another host may go on with it.
-func (r *driveRun) abort(ctx context.Context, cause error) *codemode.Error {
+func (r *Run) Abort(ctx context.Context, cause error) *codemode.Error {
 	for {
 		f := r.activate()
 		switch {
@@ -87,8 +87,8 @@ func (r *driveRun) abort(ctx context.Context, cause error) *codemode.Error {
 }
 
 // endActivated ends a run that activate has taken out of its park.
-func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
-	defer r.containReopen(&f)
+func (r *Run) endActivated(cause error) (f *codemode.Error) {
+	defer r.ContainReopen(&f)
 	// With the claim, no other host takes the run from the store before it is gone.
 	if err := r.Record.EnsureClaim(r.Background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
 		return r.stayParked(fault.FromStore(err))
@@ -97,10 +97,10 @@ func (r *driveRun) endActivated(cause error) (f *codemode.Error) {
 	return r.notEnded()
 }
 
-// redrive brings the calls of a revived run to where the host that stopped left
+// Redrive brings the calls of a revived run to where the host that stopped left
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
-func (r *driveRun) redrive() {
+func (r *Run) Redrive() {
 	held := r.Calls.UnholdAll()
 	started, lost := r.Calls.Redrive(r.mayRepeat)
 	pipeline.Observer{Run: r.Run}.ObserveInterrupted(lost)
@@ -113,7 +113,7 @@ func (r *driveRun) redrive() {
 
 // mayRepeat reports whether it is harmless to make a call again that was in flight when
 // its host stopped.
-func (r *driveRun) mayRepeat(c *calls.Entry) bool {
+func (r *Run) mayRepeat(c *calls.Entry) bool {
 	switch c.Method {
 	case calls.MethodExec, string(wire.MethodProgram): // the program has not started
 		return true
@@ -122,14 +122,14 @@ func (r *driveRun) mayRepeat(c *calls.Entry) bool {
 	return ok && (tool.ReadOnly || tool.Idempotent || r.Access.Client.Asks(c.Tool))
 }
 
-func (r *driveRun) setLanguage(language string) {
+func (r *Run) setLanguage(language string) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Language = language
 }
 
 // refreshView resolves the view of a run that resumes.
-func (r *driveRun) refreshView() {
+func (r *Run) refreshView() {
 	before := r.View()
 	if err := r.env.Views.ResolveView(r.Access); err != nil {
 		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.ID, "error", err)
@@ -142,8 +142,8 @@ func (r *driveRun) refreshView() {
 	r.Changed.Store(true)
 }
 
-// canAdvance reports whether a run is parked here and there is something to deliver to its guest.
-func (r *driveRun) canAdvance() bool {
+// CanAdvance reports whether a run is parked here and there is something to deliver to its guest.
+func (r *Run) CanAdvance() bool {
 	if r.Now() != run.Parked {
 		return false
 	}
@@ -152,23 +152,23 @@ func (r *driveRun) canAdvance() bool {
 	return r.Now() == run.Parked && (r.Calls.Status().Deliverable || r.driver.timerIsDue())
 }
 
-// driveUnattended drives a run that this process has made active on behalf of no caller. It
+// DriveUnattended drives a run that this process has made active on behalf of no caller. It
 // reports whether it got as far as there was something to deliver; if not, the failure may say
 // why. Where the run ends, the store keeps its result.
-func (r *driveRun) driveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
+func (r *Run) DriveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
 	d := r.unattended(ctx, rec, kept)
 	if cause := r.Record.GaveUp(); cause != nil {
 		return false, fault.FromStore(cause)
 	}
-	return d.ran || d.couldNot == nil && !r.canAdvance(), d.couldNot
+	return d.ran || d.couldNot == nil && !r.CanAdvance(), d.couldNot
 }
 
-func (r *driveRun) unattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
+func (r *Run) unattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
 	var res *codemode.Result
 	a := r.env.Observer.Enter(ctx, toolAdvance, r.Session)
 	defer func() { a.End(res) }()
 	defer r.contain(&res)
-	d = r.begin(a.Start)
+	d = r.Begin(a.Start)
 	d.unattended, d.delivery = true, kept
 	ctx = a.Drive(ctx, r.Observed)
 	r.Observed.Resumed(ctx, d.started)
@@ -181,8 +181,8 @@ func (r *driveRun) unattended(ctx context.Context, rec *runstore.Record, kept *D
 // toolAdvance is what observers see in the place of the model's own tool.
 const toolAdvance = "advance"
 
-// start runs the program to its first result.
-func (r *driveRun) start(ctx context.Context, in run.Input, asked pipeline.Program) (res *codemode.Result) {
+// Start runs the program to its first result.
+func (r *Run) Start(ctx context.Context, in run.Input, asked pipeline.Program) (res *codemode.Result) {
 	defer r.contain(&res)
 	ctx, stop := r.Joined(ctx)
 	defer stop()
@@ -209,7 +209,7 @@ func (r *driveRun) start(ctx context.Context, in run.Input, asked pipeline.Progr
 
 // mayStart refuses a program that says itself that it will be suspended while the store
 // takes no writes: it would make its effects first. Programs that do not say so may complete.
-func (e *driveEnv) mayStart(ctx context.Context, p pipeline.Program) *codemode.Error {
+func (e *Env) mayStart(ctx context.Context, p pipeline.Program) *codemode.Error {
 	if !strings.Contains(p.Code, "yield_control") {
 		return nil
 	}
@@ -222,12 +222,12 @@ func (e *driveEnv) mayStart(ctx context.Context, p pipeline.Program) *codemode.E
 
 // HoldsImage reports whether the run has its image in memory, apart from its store. It is for
 // tests.
-func (r *driveRun) HoldsImage() bool { return r.driver.image != nil }
+func (r *Run) HoldsImage() bool { return r.driver.image != nil }
 
 // TakeReport handles a report as if a worker had sent it for a new run, and ends the run. A
 // panic is not contained. It is for tests.
-func (r *driveRun) TakeReport(rep *wire.Report) codemode.Telemetry {
-	r.begin(time.Now())
+func (r *Run) TakeReport(rep *wire.Report) codemode.Telemetry {
+	r.Begin(time.Now())
 	r.driver.limit(r.Context, time.Minute, time.Minute)
 	res := r.driver.handleReport(rep)
 	if res == nil {
@@ -236,10 +236,10 @@ func (r *driveRun) TakeReport(rep *wire.Report) codemode.Telemetry {
 	return res.Telemetry
 }
 
-// wait drives a run that this host has made active. The result is delivered by d, if that is not nil.
-func (r *driveRun) wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
+// Wait drives a run that this host has made active. The result is delivered by d, if that is not nil.
+func (r *Run) Wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
 	defer r.contain(&res)
-	r.begin(a.Start).delivery = d
+	r.Begin(a.Start).delivery = d
 	ctx = a.Drive(ctx, r.Observed)
 	r.Observed.Resumed(ctx, r.driver.started)
 	ctx, stop := r.Joined(ctx)

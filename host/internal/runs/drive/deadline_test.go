@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -22,10 +22,10 @@ func (c *stillClock) Now() time.Time                  { return c.now }
 func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 
 // timedRun is a run of which there is only its time.
-func timedRun(c run.Clock) *driveRun {
+func timedRun(c run.Clock) *Run {
 	env := &run.Env{Clock: c, Config: run.Config{Times: timing.Defaults}}
 	base := &run.Run{Env: env, Settings: codemode.Settings{}.WithDefaults()}
-	return &driveRun{Run: &pipeline.Run{Run: base, Env: &pipeline.Env{Env: env}}, env: &driveEnv{Env: &pipeline.Env{Env: env}}}
+	return &Run{Run: &pipeline.Run{Run: base, Env: &pipeline.Env{Env: env}}, env: &Env{Env: &pipeline.Env{Env: env}}}
 }
 
 // TestPatience: a driver waits until its caller's time is over, or the caller is to hear of

@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -18,11 +18,11 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// driveRun is one cell from Exec to its end, across any number of Waits, with what drives its
+// Run is one cell from Exec to its end, across any number of Waits, with what drives its
 // guest. The driver belongs to the goroutine that has made the run active.
-type driveRun struct {
+type Run struct {
 	*pipeline.Run
-	env  *driveEnv
+	env  *Env
 	pool *guestrt.Pool // of the build of the guest that its images belong to
 	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
 	idleSince time.Time
@@ -35,22 +35,22 @@ type driveRun struct {
 	unstarted atomic.Int32           // calls that goroutines are about to perform
 }
 
-// driveEnv is what the drivers of all runs of a host share.
-type driveEnv struct {
+// Env is what the drivers of all runs of a host share.
+type Env struct {
 	*pipeline.Env
-	home        home
+	Home        Home
 	callWorkers *callWorkers[callJob]
 	lostWorkers lostWorkers
 	replayRoom  atomic.Int64  // bytes that logs of runs may still take
-	parking     chan struct{} // closed when runs are to be parked as soon as they can
+	Parking     chan struct{} // closed when runs are to be parked as soon as they can
 }
 
-// home is what a driver asks of the engine that the run belongs to.
-type home interface {
+// Home is what a driver asks of the engine that the run belongs to.
+type Home interface {
 	// IsClosing reports whether the host lets nothing new in.
 	IsClosing() bool
 	// Remove forgets a run of this process.
-	Remove(*driveRun)
+	Remove(*Run)
 	// Remember notes what a wait for a run is told that has ended.
 	Remember(id string, s codemode.Session, why *codemode.Error)
 	// LeftDue tells other hosts of a run that can go on and that this one is about to release.
@@ -61,45 +61,45 @@ type home interface {
 	KeepBuild(ctx context.Context, pool *guestrt.Pool)
 }
 
-// newDriveEnv returns an environment without a home.
-func newDriveEnv(base *run.Env) *driveEnv {
-	e := &driveEnv{Env: &pipeline.Env{Env: base}, parking: make(chan struct{})}
+// NewEnv returns an environment without a home.
+func NewEnv(base *run.Env) *Env {
+	e := &Env{Env: &pipeline.Env{Env: base}, Parking: make(chan struct{})}
 	e.replayRoom.Store(replay.MaxLogs)
 	e.callWorkers = newCallWorkers(base.Life.Done(), callJob.perform)
 	return e
 }
 
-// makeRun makes an active run of a guest in a pool.
-func (e *driveEnv) makeRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *driveRun {
-	r := &driveRun{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
+// NewRun makes an active run of a guest in a pool.
+func (e *Env) NewRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *Run {
+	r := &Run{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
 	r.driver = &driver{run: r}
 	if !e.Volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
-	r.Record = journal.New(id, e.Store, e.CompactAfter, e.Logger, r.Calls, e.recordOwner(r))
+	r.Record = journal.New(id, e.Store, e.CompactAfter, e.Logger, r.Calls, e.RecordOwner(r))
 	return r
 }
 
-func (e *driveEnv) recordOwner(r *driveRun) journal.Owner {
+func (e *Env) RecordOwner(r *Run) journal.Owner {
 	return journal.Owner{
-		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.home.LeftDue(r.ID) },
+		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.Home.LeftDue(r.ID) },
 		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.CountFenced, Later: e.UntilDone,
 	}
 }
 
 // finish ends the run. No call of it goes on and nothing of it stays stored.
-func (r *driveRun) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
+func (r *Run) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
 
 // finishWith is finish for a run whose result is wanted. The store keeps the result if
 // it is to be delivered.
-func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
+func (r *Run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
 	if cause := r.Record.GaveUp(); cause != nil {
 		r.letGo(cause)
 		return r.givenUpResult()
 	}
 	defer r.FinishMove() // a wait that finds the run until it is removed waits for that
-	defer r.env.home.Remove(r)
-	questions := r.stop(run.Ending, cause)
+	defer r.env.Home.Remove(r)
+	questions := r.Stop(run.Ending, cause)
 	res = result()
 	r.Record.Exclusive(func() {
 		defer r.Record.DropClaim()
@@ -116,23 +116,23 @@ func (r *driveRun) finishWith(cause error, result func() *codemode.Result) (res 
 	if r.Record.GaveUp() != nil {
 		return r.givenUpResult()
 	}
-	r.env.home.Remember(r.ID, r.Session, withRun(fault.Ended(cause), r))
+	r.env.Home.Remember(r.ID, r.Session, WithRun(fault.Ended(cause), r))
 	r.Observed.Ended(fault.FromCause(cause), r.usage)
 	return res
 }
 
 // letGo ends what the run does in this process and leaves the store as it is.
-func (r *driveRun) letGo(cause error) {
+func (r *Run) letGo(cause error) {
 	defer r.FinishMove()
-	r.stop(run.Leaving, cause)
-	r.env.home.Remove(r)
+	r.Stop(run.Leaving, cause)
+	r.env.Home.Remove(r)
 	r.Record.DropClaim()
 }
 
-// stop ends what the run does in this process; the caller removes it. It closes the
+// Stop ends what the run does in this process; the caller removes it. It closes the
 // table of calls before it cancels the calls, so that no call records its cancellation
 // as an answer. It returns the calls that wait for approval.
-func (r *driveRun) stop(to run.State, cause error) (onApproval []runstore.Call) {
+func (r *Run) Stop(to run.State, cause error) (onApproval []runstore.Call) {
 	r.MoveTo(to)
 	onApproval = r.Calls.Close()
 	r.replay.Drop()
@@ -146,7 +146,7 @@ func asPolicySession(s codemode.Session) codemode.Session {
 }
 
 // activate makes the caller the run's driver, once the run is parked.
-func (r *driveRun) activate() (f *codemode.Error) {
+func (r *Run) activate() (f *codemode.Error) {
 	r.Record.Exclusive(func() { // a park in progress ends first
 		switch {
 		case r.MoveTo(run.Active):
@@ -161,17 +161,17 @@ func (r *driveRun) activate() (f *codemode.Error) {
 
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
 // aborted meanwhile ends instead.
-func (r *driveRun) stayParked(f *codemode.Error) *codemode.Error {
-	if r.markParked(r.driver.expiresAfter(time.Now()), r.ImageBytes) {
+func (r *Run) stayParked(f *codemode.Error) *codemode.Error {
+	if r.MarkParked(r.driver.expiresAfter(time.Now()), r.ImageBytes) {
 		return f
 	}
-	return r.endUnparked()
+	return r.EndUnparked()
 }
 
-// endUnparked ends a run that was to be parked and has been cancelled, and says what has
+// EndUnparked ends a run that was to be parked and has been cancelled, and says what has
 // become of it. A host that closes leaves the record to the next one, and one that does not
 // get the claim to the one that has it.
-func (r *driveRun) endUnparked() *codemode.Error {
+func (r *Run) EndUnparked() *codemode.Error {
 	cause := context.Cause(r.Context)
 	if errors.Is(cause, codemode.ErrClosed) {
 		r.letGo(cause)
@@ -191,7 +191,7 @@ func (r *driveRun) endUnparked() *codemode.Error {
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
-func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
+func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 	if r.driver.delivery == nil || !r.Record.IsStored() || res == nil || r.driver.unattended && r.EndedByCaller() {
 		return false
 	}
@@ -214,13 +214,13 @@ func (r *driveRun) keepResult(res *codemode.Result) (kept bool) {
 		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.ID, "error", err)
 		return r.driver.unattended // its record stays, so that the run can go on from there
 	}
-	r.driver.delivery.keep(r.ID, claim)
+	r.driver.delivery.Keep(r.ID, claim)
 	return true
 }
 
 // callJob is a call that has a slot of its run.
 type callJob struct {
-	run  *driveRun
+	run  *Run
 	call *calls.Entry
 	lost error // why the store does not know of the call, which is then not made
 }
@@ -240,7 +240,7 @@ func (j callJob) perform() (next []callJob) {
 
 // performJob has the call pass its stages, with a slot of the run taken, and returns the calls
 // that have got slots.
-func (r *driveRun) performJob(j callJob) []callJob {
+func (r *Run) performJob(j callJob) []callJob {
 	defer r.env.Performing.Leave()
 	defer r.containCall(j.call)
 	return r.jobs(r.Perform(j.call, j.lost))
@@ -248,14 +248,14 @@ func (r *driveRun) performJob(j callJob) []callJob {
 
 // launch performs calls that have a slot. If the store could not be told of them, the
 // error says why.
-func (r *driveRun) launch(started []*calls.Entry, lost error) {
+func (r *Run) launch(started []*calls.Entry, lost error) {
 	r.env.callWorkers.perform(r.jobs(started, lost))
 }
 
 // jobs are calls that are about to be performed. If it is not known whether the store has
 // them, they are neither made nor rejected: the run is given up, also where no call has
 // a slot yet.
-func (r *driveRun) jobs(started []*calls.Entry, lost error) []callJob {
+func (r *Run) jobs(started []*calls.Entry, lost error) []callJob {
 	if fault.MayBeWritten(lost) {
 		r.Record.GiveUp(lost)
 		r.env.Performing.LeaveN(len(started))

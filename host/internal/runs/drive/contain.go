@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"github.com/quoinhq/quoin/host/codemode"
@@ -7,7 +7,7 @@ import (
 )
 
 // contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
-func (r *driveRun) contain(res **codemode.Result) {
+func (r *Run) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
 		*res = r.endAfterPanic()
@@ -16,7 +16,7 @@ func (r *driveRun) contain(res **codemode.Result) {
 
 // endAfterPanic ends the run. If that panics too, the run is dropped as it is, and a
 // stored record of it is left to its time limit.
-func (r *driveRun) endAfterPanic() (res *codemode.Result) {
+func (r *Run) endAfterPanic() (res *codemode.Result) {
 	f := run.Panicked()
 	defer func() {
 		if p := recover(); p != nil {
@@ -28,9 +28,9 @@ func (r *driveRun) endAfterPanic() (res *codemode.Result) {
 	return r.driver.failed(f)
 }
 
-// containReopen is deferred by a function that makes a suspended run active: a panic of
+// ContainReopen is deferred by a function that makes a suspended run active: a panic of
 // the store ends the run, which no Wait could take up otherwise.
-func (r *driveRun) containReopen(f **codemode.Error) {
+func (r *Run) ContainReopen(f **codemode.Error) {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
 		if r.driver != nil {
@@ -43,7 +43,7 @@ func (r *driveRun) containReopen(f **codemode.Error) {
 
 // containExpiry is deferred by the timer of a parked run: after a panic of the store
 // this process lets go of the run.
-func (r *driveRun) containExpiry() {
+func (r *Run) containExpiry() {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(run.DuringBackground, p, "run", r.ID)
 		r.letGo(run.Panicked())
@@ -69,7 +69,7 @@ func (d *driver) panicked(p any) *codemode.Result {
 }
 
 // containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *driveRun) containCall(c *calls.Entry) {
+func (r *Run) containCall(c *calls.Entry) {
 	p := recover()
 	if p == nil {
 		return
@@ -81,7 +81,7 @@ func (r *driveRun) containCall(c *calls.Entry) {
 			r.letGo(run.Panicked())
 		}
 	}()
-	if f := r.abort(r.Background(), run.Panicked()); f != nil {
+	if f := r.Abort(r.Background(), run.Panicked()); f != nil {
 		r.Cancel(run.Panicked())
 	}
 }

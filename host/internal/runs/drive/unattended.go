@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -60,8 +60,8 @@ func (d *driver) stay() *codemode.Result {
 	d.run.replay.Drop()
 	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
 	d.run.Observed.Suspended(reason, d.run.usage())
-	if !d.run.markParked(d.keptUntil, d.imageSize) {
-		return d.failure(d.run.endUnparked())
+	if !d.run.MarkParked(d.keptUntil, d.imageSize) {
+		return d.failure(d.run.EndUnparked())
 	}
 	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.ID, Reason: reason, PendingToolCalls: calls}
 }

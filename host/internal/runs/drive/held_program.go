@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // judge shows the program to the hooks and returns it as it is to be run. If they ask for a
 // person, driver.held is the program.
-func (r *driveRun) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, *codemode.Error) {
+func (r *Run) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, *codemode.Error) {
 	p, held, f := r.JudgeProgram(ctx, p)
 	if len(held) > 0 {
 		r.driver.held = &p
@@ -43,7 +43,7 @@ func (d *driver) startHeld() (*wire.Report, error) {
 }
 
 // reviveHeld reads the program of a run that was stored before it started.
-func (r *driveRun) reviveHeld(c *calls.Entry) error {
+func (r *Run) reviveHeld(c *calls.Entry) error {
 	var p pipeline.Program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)

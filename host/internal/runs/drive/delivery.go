@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -23,11 +23,11 @@ type Delivery struct {
 }
 
 // NewDelivery returns a delivery of which nothing is known yet.
-func NewDelivery(e *run.Env) *Delivery { return &Delivery{env: e} }
+func (e *Env) NewDelivery() *Delivery { return &Delivery{env: e.Env.Env} }
 
-// keep notes that the store keeps the result of a run, and the claim of the run while no one
+// Keep notes that the store keeps the result of a run, and the claim of the run while no one
 // else may deliver it; it may be nil.
-func (d *Delivery) keep(runID string, claim runstore.Claim) {
+func (d *Delivery) Keep(runID string, claim runstore.Claim) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runID, d.claim, d.stored = runID, claim, true

@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"github.com/quoinhq/quoin/host/codemode"
@@ -9,7 +9,7 @@ import (
 
 // leaveGivenUp lets go of a run that its record has given up. An active one is let go of
 // by its driver.
-func (r *driveRun) leaveGivenUp() {
+func (r *Run) leaveGivenUp() {
 	cause := r.Record.GaveUp()
 	r.env.Guard(func() {
 		for !r.IsOver() {
@@ -25,7 +25,7 @@ func (r *driveRun) leaveGivenUp() {
 }
 
 // notEnded is why the run has not ended though this process is done with it; nil: it has.
-func (r *driveRun) notEnded() *codemode.Error {
+func (r *Run) notEnded() *codemode.Error {
 	if r.Now() == run.Left { // another host may go on with it
 		return fault.FromStore(runstore.ErrClaimed)
 	}
@@ -36,10 +36,10 @@ func (r *driveRun) notEnded() *codemode.Error {
 }
 
 // givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
-func (r *driveRun) givenUpResult() *codemode.Result {
+func (r *Run) givenUpResult() *codemode.Result {
 	f := fault.FromStore(r.Record.GaveUp())
 	if f.Reason == codemode.ReasonStoreFailed {
 		f = fault.Add(f, fault.KeptAsItWas)
 	}
-	return withRun(f, r).Result()
+	return WithRun(f, r).Result()
 }

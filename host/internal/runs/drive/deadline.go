@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -41,12 +41,12 @@ func (d *driver) overBudget(f *codemode.Error) *codemode.Error {
 func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
 	d.ctx, d.callerAsks, d.compute = ctx, run.CallerAsks(ctx), compute
 	_, d.leaves = run.CallerOf(ctx)
-	d.deadline = d.run.env.Clock.Now().Add(time.Until(d.run.env.callerGoes(ctx, d.started, wait)))
+	d.deadline = d.run.env.Clock.Now().Add(time.Until(d.run.env.CallerGoes(ctx, d.started, wait)))
 }
 
-// callerGoes is when the time is over of a caller that has come at start and waits for so
+// CallerGoes is when the time is over of a caller that has come at start and waits for so
 // long.
-func (e *driveEnv) callerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
+func (e *Env) CallerGoes(ctx context.Context, start time.Time, wait time.Duration) time.Time {
 	caller, _ := run.CallerOf(ctx)
 	if end, ok := caller.Deadline(); ok {
 		left := end.Sub(start)

@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"bytes"
@@ -200,8 +200,8 @@ func byteSize(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// withRun marks a refusal with what is known of a run of this process.
-func withRun(f *codemode.Error, r *driveRun) *codemode.Error {
+// WithRun marks a refusal with what is known of a run of this process.
+func WithRun(f *codemode.Error, r *Run) *codemode.Error {
 	c, dispatched := r.Calls.CountedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
@@ -209,7 +209,7 @@ func withRun(f *codemode.Error, r *driveRun) *codemode.Error {
 }
 
 // usage returns what the current exec or wait of the run has used.
-func (r *driveRun) usage() observe.Usage {
+func (r *Run) usage() observe.Usage {
 	c, _ := r.Calls.CountedAt(r.driver.started, time.Now())
 	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
 }

@@ -1,4 +1,4 @@
-package runs
+package drive
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
-// awaitSlot waits for one of the host's worker slots, which sessions get in turns, until a
+// AwaitSlot waits for one of the host's worker slots, which sessions get in turns, until a
 // time of the engine's clock or until leaves is closed. Why is what a session was refused a
 // slot for.
-func (e *driveEnv) awaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
+func (e *Env) AwaitSlot(ctx context.Context, s codemode.Session, until time.Time, leaves <-chan struct{}) (why *quota.Denied, err error) {
 	ticket := e.Meters.Workers.Queue(quota.OwnerOf(s))
 	select {
 	case <-ticket.Ready():
@@ -25,19 +25,19 @@ func (e *driveEnv) awaitSlot(ctx context.Context, s codemode.Session, until time
 	case <-ticket.Ready():
 		return nil, nil
 	case <-t.C():
-		err = errBusy
-	case <-e.parking:
+		err = ErrBusy
+	case <-e.Parking:
 		err = fault.ErrClosing
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-leaves:
-		err = errBusy
+		err = ErrBusy
 	}
 	canceled, why := ticket.Cancel()
 	if !canceled { // it came at the last moment
 		e.Meters.Workers.Give(quota.OwnerOf(s), 1)
 	}
-	if why == nil || err != errBusy {
+	if why == nil || err != ErrBusy {
 		return nil, err
 	}
 	e.ReportDenied(s, why)
