@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
@@ -113,4 +115,24 @@ func (r *Run) awaitDecision(ctx context.Context, id string) (*policy.Approval, e
 		r.Notify()
 	}()
 	return r.Env.ApprovalWatcher.wait(ctx, id)
+}
+
+// takeAnswers has the call go on with what a person has answered.
+func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *fault.Rejection {
+	name := c.subject.ToolName
+	switch {
+	case a.State == policy.StateExpired:
+		return c.notMade(fault.Reject(fault.CodeInputExpired, "The call of %q was given up: %s asked a person, and had no answer in time.", name, cmp.Or(a.Owner, name)))
+	case a.State == policy.StateCancelled:
+		return c.notMade(fault.Reject(fault.CodeInputCancelled, "The call of %q was given up: the question that it waited for was cancelled.", name))
+	case a.State != policy.StateAnswered, !c.isSubjectOf(a), a.CheckAnswers(a.Answers) != nil:
+		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: what was answered is not what it asked.", name))
+	}
+	for _, q := range a.Questions {
+		if q.Kind == codemode.QuestionAuthorization && a.Answers[q.ID].Action != codemode.AnswerAccept {
+			return c.notMade(fault.Reject(fault.CodeNotAuthorized, "The call of %q was not made: the sign-in to %s was declined.", name, cmp.Or(q.From, name)))
+		}
+	}
+	c.resumption = &codemode.Resumption{State: c.Resume, Answers: a.Answers}
+	return nil
 }

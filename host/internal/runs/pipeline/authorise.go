@@ -7,7 +7,6 @@ import (
 
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // authorise shows a call to the hooks, which may change its input, block it, or want a
@@ -61,26 +60,4 @@ func (c *call) askedBefore() bool {
 		return false
 	}
 	return true
-}
-
-// blocked rejects a call that a hook has blocked.
-func (c *call) blocked(ctx context.Context, b *policy.Block) *fault.Rejection {
-	var e *fault.Rejection
-	switch {
-	case b.Err != nil && ctx.Err() != nil:
-		e = fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
-	case b.Err != nil:
-		c.run.Env.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.ID, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
-		e = fault.Reject(fault.CodeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
-		var plugin *protocol.Error
-		if errors.As(b.Err, &plugin) && plugin.Code == protocol.CodeRestarting {
-			e = fault.Reject(protocol.CodeRestarting, "The call of %q was not made: the hook %q is being restarted. Make the call again.", c.subject.ToolName, b.Hook)
-			e.Retryable = true
-		}
-	case b.Reason == "":
-		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
-	default:
-		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution: %s", c.subject.ToolName, b.Reason)
-	}
-	return c.notMade(e)
 }

@@ -1,18 +1,19 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/json"
-	"sync"
-	"sync/atomic"
+	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // call is a bridge call that is being performed. It belongs to the goroutine that
@@ -44,29 +45,6 @@ type call struct {
 	lost       error                // why the store does not know of next
 }
 
-// Run is a run with what its calls share.
-type Run struct {
-	*run.Run
-	Env      *Env
-	saved    savedPrograms
-	declared map[string]*scopeDeclaration // files of namespaces; the driver's own
-	Changed  atomic.Bool                  // the tools have changed since the run was suspended
-	TurnEnds time.Time                    // at the latest; of the newest turn; the driver's own
-}
-
-func New(e *Env, r *run.Run) *Run { return &Run{Run: r, Env: e} }
-
-// Env is what the calls of all runs of a host share.
-type Env struct {
-	*run.Env
-	Hint            func(id string) // says that a parked run may go on
-	ApprovalWatcher approvalWatcher
-	KeptPrograms    KeptPrograms
-	programIndex    programIndex
-	kept            keptValues
-	badOutputs      sync.Map // tools that were reported, by id and schemas
-}
-
 // notMade marks a rejection of a call that never reached its tool, or that had no effect
 // there. An earlier host may have made it, too.
 func (c *call) notMade(e *fault.Rejection) *fault.Rejection {
@@ -75,4 +53,34 @@ func (c *call) notMade(e *fault.Rejection) *fault.Rejection {
 		e.EffectStatus, e.Unknown = fault.EffectUnknown, true
 	}
 	return e
+}
+
+// whyNotRecorded adds to a message what the program can do something about.
+func whyNotRecorded(lost error) string {
+	if errors.Is(lost, runstore.ErrTooLarge) {
+		return ", because it and the calls that it waits for are too large together"
+	}
+	return " in time"
+}
+
+// blocked rejects a call that a hook has blocked.
+func (c *call) blocked(ctx context.Context, b *policy.Block) *fault.Rejection {
+	var e *fault.Rejection
+	switch {
+	case b.Err != nil && ctx.Err() != nil:
+		e = fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName)
+	case b.Err != nil:
+		c.run.Env.Logger.Error("a hook failed, so its call is blocked", "hook", b.Hook, "run", c.run.ID, "call", c.subject.CallID, "tool", c.subject.ToolID, "error", b.Err)
+		e = fault.Reject(fault.CodeHookFailed, "The call of %q was blocked before execution, because the hook %q failed.", c.subject.ToolName, b.Hook)
+		var plugin *protocol.Error
+		if errors.As(b.Err, &plugin) && plugin.Code == protocol.CodeRestarting {
+			e = fault.Reject(protocol.CodeRestarting, "The call of %q was not made: the hook %q is being restarted. Make the call again.", c.subject.ToolName, b.Hook)
+			e.Retryable = true
+		}
+	case b.Reason == "":
+		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution by the hook %q.", c.subject.ToolName, b.Hook)
+	default:
+		e = fault.Reject(fault.CodeBlocked, "The call of %q was blocked before execution: %s", c.subject.ToolName, b.Reason)
+	}
+	return c.notMade(e)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/declare"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
@@ -28,9 +27,6 @@ const (
 	suffixScope    = ".json"
 	codeScopeError = "namespace_unavailable" // the plugin refuses the namespace for this run; the message says why
 )
-
-// Files serves the virtual files that a program of the run reads.
-type Files struct{ *Run }
 
 // Serve serves the guest's virtual files.
 func (r Files) Serve(ctx context.Context, path string) (data []byte, found bool) {
@@ -151,20 +147,8 @@ func unavailable(reg *namespaces.Registration, err error) *fault.Rejection {
 	return &e
 }
 
-const prefixScopeAPI, suffixDeclaration = "namespaces/", ".d.ts"
-
 // maxScopeText bounds the description of a namespace in a list of files, in bytes.
 const maxScopeText = 300
-
-// scopeDeclaration is the declaration file of one namespace in one run: what is in
-// a scope belongs to the run, and so does the file.
-type scopeDeclaration struct {
-	view.DeclarationEntry
-	text   []byte
-	of     *view.View      // whose tools it is made of
-	tools  []*catalog.Tool // those behind its functions
-	failed bool            // it says why there is no scope
-}
 
 // apiFile serves the files behind API: those of the view and, below namespaces/,
 // the run's own. A plugin is asked for a scope only by who reads the file of its
@@ -247,16 +231,4 @@ func (r Files) declareScope(ctx context.Context, v *view.View, reg *namespaces.R
 	}
 	r.declared[reg.ID] = d
 	return d
-}
-
-// finder finds tools of a plugin for a file and remembers which they are.
-func (d *scopeDeclaration) finder(pluginID string) func(name string) *catalog.Tool {
-	return func(name string) *catalog.Tool {
-		tool, ok := d.of.Catalog.ByOwner(name, pluginID)
-		if !ok {
-			return nil
-		}
-		d.tools = append(d.tools, tool)
-		return tool
-	}
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,26 +69,6 @@ func (c *call) newInquiry(questions []codemode.Question) (*policy.Approval, erro
 		}
 	}
 	return policy.NewInquiry(c.subject, questions, c.run.Env.QuestionTimeout, time.Now())
-}
-
-// takeAnswers has the call go on with what a person has answered.
-func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *fault.Rejection {
-	name := c.subject.ToolName
-	switch {
-	case a.State == policy.StateExpired:
-		return c.notMade(fault.Reject(fault.CodeInputExpired, "The call of %q was given up: %s asked a person, and had no answer in time.", name, cmp.Or(a.Owner, name)))
-	case a.State == policy.StateCancelled:
-		return c.notMade(fault.Reject(fault.CodeInputCancelled, "The call of %q was given up: the question that it waited for was cancelled.", name))
-	case a.State != policy.StateAnswered, !c.isSubjectOf(a), a.CheckAnswers(a.Answers) != nil:
-		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: what was answered is not what it asked.", name))
-	}
-	for _, q := range a.Questions {
-		if q.Kind == codemode.QuestionAuthorization && a.Answers[q.ID].Action != codemode.AnswerAccept {
-			return c.notMade(fault.Reject(fault.CodeNotAuthorized, "The call of %q was not made: the sign-in to %s was declined.", name, cmp.Or(q.From, name)))
-		}
-	}
-	c.resumption = &codemode.Resumption{State: c.Resume, Answers: a.Answers}
-	return nil
 }
 
 // heldQuestions are those that a tool asks while its call is held open, one at a time.

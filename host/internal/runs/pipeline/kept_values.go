@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/view"
-	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // keptValues are values that were too large for the results of their runs. A later
@@ -107,14 +105,4 @@ func (k *keptValues) file(caller codemode.Session, path string) (data []byte, fo
 		}
 	}
 	return nil, false
-}
-
-// Keep keeps the value of the run, and says how a later program gets it and what it is.
-func (r *Run) Keep(value json.RawMessage) string {
-	what := " It is " + jsontext.Outline(value) + "."
-	path := r.Env.kept.put(r.Session, value, time.Now().Add(r.Settings.SnapshotTTL))
-	if path == "" {
-		return what
-	}
-	return fmt.Sprintf(" The next programs have the whole value, without repeating a call: JSON.parse((await API.read(%q)).content).", path) + what
 }

@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/declare"
@@ -18,15 +16,6 @@ const (
 	prefixProgram    = "program/"      // the text of one, by its key
 	prefixProgramAPI = "programs/"     // below api/: the declaration of one
 )
-
-// programEntry is a saved program as guests see it.
-type programEntry struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Input       json.RawMessage `json:"input"`
-}
-
-func entryOf(p *programs.Program) programEntry { return programEntry{p.Name, p.Description, p.Input} }
 
 // programsFile lists the saved programs.
 func (r Files) programsFile() []byte {
@@ -88,37 +77,6 @@ func (r Files) programDeclaration(name string) (data []byte, found bool) {
 
 func declareProgram(p *programs.Program) []byte {
 	return declare.Program(p.Name, p.Description, p.Input)
-}
-
-// programIndex has a catalog with the saved programs of some session, for searches. The
-// zero value is ready. It is safe for concurrent use.
-type programIndex struct {
-	mu    sync.Mutex
-	base  *catalog.Catalog
-	list  []*programs.Program
-	whole *catalog.Catalog
-}
-
-// of returns the catalog with programs, or base if they do not fit in.
-func (x *programIndex) of(base *catalog.Catalog, list []*programs.Program) *catalog.Catalog {
-	if len(list) == 0 {
-		return base
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.base == base && slices.Equal(x.list, list) {
-		return x.whole
-	}
-	tools := make([]catalog.Tool, len(list))
-	for i, p := range list {
-		tools[i] = *programTool(p)
-	}
-	whole, err := base.With(tools)
-	if err != nil {
-		return base
-	}
-	x.base, x.list, x.whole = base, list, whole
-	return whole
 }
 
 // search finds tools and saved programs.

@@ -11,10 +11,6 @@ import (
 // descriptions. A guest can ask thousands of them at once, and each costs the host
 // time and the memory of its answer, and both are bounded here.
 
-// maxQueryBytes bounds the answers to queries that wait for their guest: what one
-// turn carries. A single answer may be larger.
-const maxQueryBytes = calls.MaxTurnBytes
-
 // AnswerAll answers queries while there is time, and room for their answers. The
 // others reject. The catalog gets at most half of the time that the program may compute.
 func (r *Run) AnswerAll(ctx context.Context, queries []*calls.Entry, compute time.Duration) {
@@ -34,12 +30,3 @@ func (r *Run) AnswerAll(ctx context.Context, queries []*calls.Entry, compute tim
 		room -= len(c.value)
 	}
 }
-
-// queryBudget is what the answer to one query may cost.
-type queryBudget struct {
-	until time.Time
-	room  int // bytes
-}
-
-// halfway is the time between two.
-func halfway(now, deadline time.Time) time.Time { return now.Add(deadline.Sub(now) / 2) }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
@@ -40,33 +39,6 @@ const (
 	codeProgramChanged = string(programs.Changed)
 	codeNotAllowed     = "not_allowed" // the configuration does not allow that programs save programs
 )
-
-// savedPrograms are those that a run has started, by key. The zero value is ready.
-type savedPrograms struct {
-	mu    sync.Mutex
-	byKey map[string]*programs.Program
-}
-
-// SaveTool stands for programs.save in rules, hooks and events.
-var SaveTool = catalog.Tool{
-	Name: "save_program", Description: "Saves the program of a completed run under a name.", Source: catalog.SourceQuoin, Owner: catalog.OwnerCore,
-	Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["name"],"properties":{` +
-		`"name":{"type":"string"},"runId":{"type":"string"},"description":{"type":"string"},"input":{"type":"object"},"example":{"type":"object"},"replace":{"type":"boolean"}}}`),
-}
-
-// IsProgramTool reports whether an id is that of a saved program, or of saving one. A
-// catalog has neither.
-func IsProgramTool(id string) bool {
-	return strings.HasPrefix(id, programs.Prefix) || id == SaveTool.ID()
-}
-
-// programTool is a saved program as rules, hooks and events see it.
-func programTool(p *programs.Program) *catalog.Tool {
-	return &catalog.Tool{
-		Name: p.Name, Description: strings.TrimSpace("Saved program. " + p.Description),
-		Source: catalog.SourceQuoin, Owner: programs.Owner, Parameters: p.Input,
-	}
-}
 
 // resolveSavedProgram finds the program that a call starts.
 func (c *call) resolveSavedProgram(ctx context.Context) *fault.Rejection {
