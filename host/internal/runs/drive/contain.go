@@ -2,7 +2,6 @@ package drive
 
 import (
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
@@ -66,22 +65,4 @@ func (d *driver) panicked(p any) *codemode.Result {
 		d.worker.Kill()
 	}
 	return d.run.endAfterPanic()
-}
-
-// containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *Run) containCall(c *calls.Entry) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
-	defer func() {
-		if p := recover(); p != nil {
-			r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
-			r.letGo(run.Panicked())
-		}
-	}()
-	if f := r.Abort(r.Background(), run.Panicked()); f != nil {
-		r.Cancel(run.Panicked())
-	}
 }

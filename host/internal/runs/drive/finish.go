@@ -1,91 +1,15 @@
 package drive
 
 import (
-	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/journal"
-	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
-	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
-	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// Run is one cell from Exec to its end, across any number of Waits, with what drives its
-// guest. The driver belongs to the goroutine that has made the run active.
-type Run struct {
-	*pipeline.Run
-	env  *Env
-	pool *guestrt.Pool // of the build of the guest that its images belong to
-	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
-	idleSince time.Time
-
-	replay *replay.Log // the driver's own; nil: the run needs no log
-	driver *driver
-
-	waiting   atomic.Pointer[driver] // has released its lock
-	arrived   atomic.Bool            // a call has settled since a goroutine with the lock last looked
-	unstarted atomic.Int32           // calls that goroutines are about to perform
-}
-
-// Env is what the drivers of all runs of a host share.
-type Env struct {
-	*pipeline.Env
-	Home        Home
-	callWorkers *callWorkers[callJob]
-	lostWorkers lostWorkers
-	replayRoom  atomic.Int64  // bytes that logs of runs may still take
-	Parking     chan struct{} // closed when runs are to be parked as soon as they can
-}
-
-// Home is what a driver asks of the engine that the run belongs to.
-type Home interface {
-	// IsClosing reports whether the host lets nothing new in.
-	IsClosing() bool
-	// Remove forgets a run of this process.
-	Remove(*Run)
-	// Remember notes what a wait for a run is told that has ended.
-	Remember(id string, s codemode.Session, why *codemode.Error)
-	// LeftDue tells other hosts of a run that can go on and that this one is about to release.
-	LeftDue(id string)
-	// LetGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
-	LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
-	// KeepBuild keeps the build of a guest that a stored run needs.
-	KeepBuild(ctx context.Context, pool *guestrt.Pool)
-}
-
-// NewEnv returns an environment without a home.
-func NewEnv(base *run.Env) *Env {
-	e := &Env{Env: &pipeline.Env{Env: base}, Parking: make(chan struct{})}
-	e.replayRoom.Store(replay.MaxLogs)
-	e.callWorkers = newCallWorkers(base.Life.Done(), callJob.perform)
-	return e
-}
-
-// NewRun makes an active run of a guest in a pool.
-func (e *Env) NewRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *Run {
-	r := &Run{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
-	r.driver = &driver{run: r}
-	if !e.Volatile() {
-		r.replay = &replay.Log{Room: &e.replayRoom}
-	}
-	r.Record = journal.New(id, e.Store, e.CompactAfter, e.Logger, r.Calls, e.RecordOwner(r))
-	return r
-}
-
-func (e *Env) RecordOwner(r *Run) journal.Owner {
-	return journal.Owner{
-		Describe: r.describe, Identify: r.Identify, Dropped: r.Effects.Close, LeftDue: func() { e.Home.LeftDue(r.ID) },
-		Lost: func() { go r.leaveGivenUp() }, CountFenced: e.CountFenced, Later: e.UntilDone,
-	}
-}
 
 // finish ends the run. No call of it goes on and nothing of it stays stored.
 func (r *Run) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
@@ -140,54 +64,6 @@ func (r *Run) Stop(to run.State, cause error) (onApproval []runstore.Call) {
 	return onApproval
 }
 
-// asPolicySession is the session as hooks see it.
-func asPolicySession(s codemode.Session) codemode.Session {
-	return codemode.Session{AgentID: s.AgentID, SessionKey: s.SessionKey, SessionID: s.SessionID, TurnID: s.TurnID}
-}
-
-// activate makes the caller the run's driver, once the run is parked.
-func (r *Run) activate() (f *codemode.Error) {
-	r.Record.Exclusive(func() { // a park in progress ends first
-		switch {
-		case r.MoveTo(run.Active):
-		case r.IsOver():
-			f = fault.FromStore(runstore.ErrNotFound)
-		default:
-			f = fault.AlreadyDriven()
-		}
-	})
-	return f
-}
-
-// stayParked undoes activate because of f: the run waits on as it did. A run that was
-// aborted meanwhile ends instead.
-func (r *Run) stayParked(f *codemode.Error) *codemode.Error {
-	if r.MarkParked(r.driver.expiresAfter(time.Now()), r.ImageBytes) {
-		return f
-	}
-	return r.EndUnparked()
-}
-
-// EndUnparked ends a run that was to be parked and has been cancelled, and says what has
-// become of it. A host that closes leaves the record to the next one, and one that does not
-// get the claim to the one that has it.
-func (r *Run) EndUnparked() *codemode.Error {
-	cause := context.Cause(r.Context)
-	if errors.Is(cause, codemode.ErrClosed) {
-		r.letGo(cause)
-		return r.Aborted()
-	}
-	if err := r.Record.EnsureClaim(r.Background()); err != nil && !errors.Is(err, runstore.ErrNotFound) {
-		r.letGo(err)
-		return fault.FromStore(err)
-	}
-	r.finish(cause)
-	if f := r.notEnded(); f != nil {
-		return f
-	}
-	return r.Aborted()
-}
-
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
@@ -218,56 +94,33 @@ func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 	return true
 }
 
-// callJob is a call that has a slot of its run.
-type callJob struct {
-	run  *Run
-	call *calls.Entry
-	lost error // why the store does not know of the call, which is then not made
+// notEnded is why the run has not ended though this process is done with it; nil: it has.
+func (r *Run) notEnded() *codemode.Error {
+	if r.Now() == run.Left { // another host may go on with it
+		return fault.FromStore(runstore.ErrClaimed)
+	}
+	if cause := r.Record.GaveUp(); cause != nil {
+		return fault.FromStore(cause)
+	}
+	return nil
 }
 
-// perform performs the call. It returns those to perform next on this goroutine.
-func (j callJob) perform() (next []callJob) {
-	r := j.run
-	if r.unstarted.Add(-1) == 0 && r.arrived.Load() {
-		r.Notify() // this call may take long, and others have left their answers to it
+// givenUpResult is what the caller of a run gets that was given up: the advice to wait again.
+func (r *Run) givenUpResult() *codemode.Result {
+	f := fault.FromStore(r.Record.GaveUp())
+	if f.Reason == codemode.ReasonStoreFailed {
+		f = fault.Add(f, fault.KeptAsItWas)
 	}
-	if next = r.performJob(j); len(next) > 0 {
-		r.arrived.Store(true)
-		return next
-	}
-	return r.settled()
+	return WithRun(f, r).Result()
 }
 
-// performJob has the call pass its stages, with a slot of the run taken, and returns the calls
-// that have got slots.
-func (r *Run) performJob(j callJob) []callJob {
-	defer r.env.Performing.Leave()
-	defer r.containCall(j.call)
-	return r.jobs(r.Perform(j.call, j.lost))
-}
-
-// launch performs calls that have a slot. If the store could not be told of them, the
-// error says why.
-func (r *Run) launch(started []*calls.Entry, lost error) {
-	r.env.callWorkers.perform(r.jobs(started, lost))
-}
-
-// jobs are calls that are about to be performed. If it is not known whether the store has
-// them, they are neither made nor rejected: the run is given up, also where no call has
-// a slot yet.
-func (r *Run) jobs(started []*calls.Entry, lost error) []callJob {
-	if fault.MayBeWritten(lost) {
-		r.Record.GiveUp(lost)
-		r.env.Performing.LeaveN(len(started))
-		return nil
+// leave lets go of a run whose newest state could not be stored, if the store has a true
+// account of it: a later Wait goes on from there, as after the end of a host. It
+// reports whether the store has one.
+func (r *Run) leave(cause error) (kept bool) {
+	r.Record.Exclusive(func() { kept = r.Record.Valid() && !r.Record.IsVolatile() })
+	if kept {
+		r.letGo(cause)
 	}
-	if len(started) == 0 {
-		return nil
-	}
-	r.unstarted.Add(int32(len(started)))
-	out := make([]callJob, len(started))
-	for i, c := range started {
-		out[i] = callJob{r, c, lost}
-	}
-	return out
+	return kept
 }

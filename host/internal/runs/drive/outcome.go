@@ -10,11 +10,11 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -88,80 +88,6 @@ func (d *driver) failed(f *codemode.Error) *codemode.Result {
 	return d.run.finishWith(f, func() *codemode.Result { return d.failure(f) })
 }
 
-// failure is a failed result that leaves the run as it is.
-func (d *driver) failure(f *codemode.Error) *codemode.Result {
-	c, dispatched := d.run.Calls.CountedAt(d.started, time.Now())
-	res := f.Result()
-	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
-	res.Unchanged = d.run.Calls.IsUnchanged()
-	return res
-}
-
-// waiting is the result of a run that is about to be parked. Its telemetry is what the
-// store has: the next result goes on from there.
-func (d *driver) waiting(c runstore.Counters) *codemode.Result {
-	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
-	var output []codemode.Output
-	if !d.isCarried() {
-		d.run.Calls.Told()
-		output = d.emitted()
-	}
-	d.run.Observed.Suspended(reason, d.run.usage())
-	return &codemode.Result{
-		Status:           codemode.StatusWaiting,
-		RunID:            d.run.ID,
-		Reason:           reason,
-		PendingToolCalls: calls,
-		RetryAfter:       d.retryAfter(calls, reason),
-		Output:           output,
-		Telemetry:        d.telemetryOf(c),
-	}
-}
-
-// retryAfter is when it is worth coming back: at once for a caller that is to act itself, when
-// the guest's timer is due, or else after as long again as the guest has waited.
-func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
-	for _, c := range calls {
-		if reason == codemode.ReasonYield || c.Input != nil || c.InputBytes > 0 {
-			return 0
-		}
-	}
-	now, times := d.run.env.Clock.Now(), &d.run.env.Times
-	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
-	if reason == codemode.ReasonTimer {
-		after = times.MostRetry
-	}
-	if !d.timerDue.IsZero() {
-		after = min(after, max(time.Until(d.timerDue), time.Millisecond))
-	}
-	return after
-}
-
-// emitted is the output of a result without a value.
-func (d *driver) emitted() []codemode.Output {
-	if d.run.Settings.OnOutputLimit == codemode.OutputTruncate {
-		return d.output.Within(d.output.Limit)
-	}
-	return d.output.Items
-}
-
-// telemetry counts what the run did so far.
-func (d *driver) telemetry() codemode.Telemetry {
-	c, _ := d.run.Calls.CountedAt(d.started, time.Now())
-	return d.telemetryOf(c)
-}
-
-func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
-	t := run.BaseTelemetry(d.run.View())
-	if client := d.run.Access.Client; client != nil && client.Turn != nil {
-		t.VisibleTools = client.Turn.Visible
-	}
-	run.CountInto(&t, c)
-	t.SnapshotBytes = d.imageSize
-	t.Isolation, t.Engine = run.IsolationOf(d.layers), run.EngineOf(d.engineID)
-	return t
-}
-
 // withLimit adds to a failure by a limit what the limit is and which setting it
 // comes from, so that the model can stay within it and the operator change it.
 func (d *driver) withLimit(f *codemode.Error) *codemode.Error {
@@ -200,16 +126,50 @@ func byteSize(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// WithRun marks a refusal with what is known of a run of this process.
-func WithRun(f *codemode.Error, r *Run) *codemode.Error {
-	c, dispatched := r.Calls.CountedAt(r.driver.started, time.Now())
-	t := r.driver.telemetryOf(c)
-	f.Dispatched, f.Telemetry = dispatched, &t
-	return f
+// outlives lets go of a run whose worker has ended under it, if the store has an account of
+// it: a later Wait goes on from there. It returns nil if the run ends.
+func (d *driver) outlives(f *codemode.Error) *codemode.Error {
+	if f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || !d.run.env.lostWorkers.first(d.run.ID) || !d.run.leave(f) {
+		return nil
+	}
+	return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonRunBusy, codemode.PhaseHost, "%s. The run is kept as it was stored last: wait for it again. Calls that were in flight may have taken effect.", f.Message)
 }
 
-// usage returns what the current exec or wait of the run has used.
-func (r *Run) usage() observe.Usage {
-	c, _ := r.Calls.CountedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
+// failureFrom says why a step of the guest failed: because the run was ended, because
+// there was no worker, or as the worker says.
+func (d *driver) failureFrom(err error) *codemode.Error {
+	var own *codemode.Error
+	switch {
+	case d.run.Context.Err() != nil:
+		return d.run.Aborted()
+	case d.ctx.Err() != nil:
+		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
+		f.Err = context.Cause(d.ctx) // for tools, whose calls end with it
+		return f
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, errStuck):
+		return codemode.Errorf(codemode.CodeTimeout, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "%v", err)
+	case errors.Is(err, fault.ErrClosing):
+		return fault.Closing()
+	case errors.Is(err, ErrBusy):
+		return codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
+	default:
+		return fault.FromWorker(err)
+	}
 }
+
+// because adds a quota to a message.
+func because(d *quota.Denied) string {
+	if d == nil {
+		return ""
+	}
+	return ": " + d.Error()
+}
+
+// errStuck means that a worker did not answer although no guest ran in it.
+var errStuck = errors.New("the guest worker does not answer")
+
+// errUnrestored means that no worker could take the guest, for reasons that are not
+// the guest's. The run is as it was.
+var errUnrestored = errors.New("no guest worker could take the suspended program")

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"encoding/hex"
 	"errors"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -79,17 +77,6 @@ func (r *Run) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	return moved
 }
 
-// leave lets go of a run whose newest state could not be stored, if the store has a true
-// account of it: a later Wait goes on from there, as after the end of a host. It
-// reports whether the store has one.
-func (r *Run) leave(cause error) (kept bool) {
-	r.Record.Exclusive(func() { kept = r.Record.Valid() && !r.Record.IsVolatile() })
-	if kept {
-		r.letGo(cause)
-	}
-	return kept
-}
-
 // park stores the run with its guest's image and parks it. It returns the result for
 // the caller of Exec or Wait, made while no other goroutine can have the run, and the
 // calls to launch. The caller runs it in record.exclusive.
@@ -131,27 +118,6 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	return res, started, nil
 }
 
-// MarkParked makes the run parked, unless it has been cancelled: then its driver ends
-// it.
-func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	if r.Context.Err() != nil || !r.Move(run.Parked) {
-		return false
-	}
-	expires = calls.Later(expires, r.Calls.KeepUntil())
-	r.Expires, r.ImageBytes = expires, imageBytes
-	if left := time.Until(expires); r.Expiry == nil {
-		r.Expiry = time.AfterFunc(left, r.expire)
-	} else {
-		r.Expiry.Reset(left)
-	}
-	if r.Calls.Idle() {
-		r.Record.DropClaim()
-	}
-	return true
-}
-
 // notStored is the failure of a run that the store did not take.
 func (r *Run) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
@@ -161,80 +127,30 @@ func (r *Run) notStored(err error) *codemode.Error {
 	return f
 }
 
-// describe fills in what the run is.
-func (r *Run) describe(rec *runstore.Record) {
-	build := r.pool.BuildID()
-	rec.GuestBuild = hex.EncodeToString(build[:])
-	_, rec.GuestEngine = r.pool.Engine()
-	rec.Session, rec.Language, rec.Created = r.Session, r.Language, r.Created
-	rec.Fingerprint, rec.Owners = r.View().Catalog.Fingerprint(), r.View().Owners()
-	rec.TimerDue, rec.Layers = r.driver.timerDue, run.IsolationOf(r.driver.layers).Layers
-	rec.ToolCallID, rec.Trace = r.Observed.Parent, r.Observed.Trace
-	rec.ClientTools, rec.Rules = r.Access.Client.Stored(), r.Access.StoredRules()
-	rec.Tools, rec.Origin, rec.Effects = r.Used.Stored(), r.env.Origin, r.Effects.Unwritten()
-	r.replay.Put(rec)
-	rec.Scopes = r.Scopes.Encoded(func(id string, err error) {
-		r.env.Logger.Error("a namespace scope was not stored", "run", r.ID, "namespace", id, "error", err)
-	})
+// stay is the result of an unattended driver whose guest has not run: the store has the run
+// as it is, with its image and its log.
+func (d *driver) stay() *codemode.Result {
+	d.carry()
+	d.dropImage()
+	d.run.replay.Drop()
+	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
+	d.run.Observed.Suspended(reason, d.run.usage())
+	if !d.run.MarkParked(d.keptUntil, d.imageSize) {
+		return d.failure(d.run.EndUnparked())
+	}
+	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.ID, Reason: reason, PendingToolCalls: calls}
 }
 
-// expire ends a parked run that was not waited for in time. Another process that shares
-// the store may have resumed it: then this process only forgets it.
-func (r *Run) expire() { r.ExpireAt(time.Time{}) }
-
-// ExpireAt is expire at a time that counts although the store, whose clock decides
-// otherwise, has not come to it.
-func (r *Run) ExpireAt(now time.Time) {
-	if !r.MoveTo(run.Active) {
-		return
+// mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
+// suspended. It gets as much time as a caller would give it.
+func (d *driver) mayGoOnLarge() bool {
+	if !d.unattended || !d.ran || d.large || calls.IsClosed(d.leaves) {
+		return false
 	}
-	defer r.containExpiry()
-	var stored *runstore.Record
-	err := r.Record.EnsureClaim(r.Background())
-	if err == nil {
-		stored, err = r.env.Store.Get(r.Background(), r.ID)
+	if _, err := d.snapshot(); !fault.TooLarge(err) {
+		return false
 	}
-	if err == nil && r.Record.IsCurrent(stored) && now.After(stored.Expires) {
-		err = runstore.ErrExpired
-	}
-	switch {
-	case errors.Is(err, runstore.ErrClaimed), err == nil && r.Record.IsCurrent(stored):
-		r.expireAgain()
-	case errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):
-		r.finish(runstore.ErrExpired)
-	default: // the store, which cannot be asked or has a later state, ends it in time
-		r.letGo(runstore.ErrExpired)
-	}
-}
-
-// expireAgain parks a run whose time is over while the store has it still: by the clock of
-// the store its time is not over, or another has the claim. That is a sweep that deletes it,
-// or a process that has resumed it. The store tells which once the claim is free.
-func (r *Run) expireAgain() {
-	r.Mu.Lock()
-	parked := r.Context.Err() == nil && r.Move(run.Parked)
-	if parked {
-		r.Expiry.Reset(r.env.Times.ClaimedAgain)
-		if r.Calls.Idle() {
-			r.Record.DropClaim()
-		}
-	}
-	r.Mu.Unlock()
-	if !parked {
-		r.EndUnparked()
-	}
-}
-
-// parkedUntil is when the run expires that this process has parked last.
-func (r *Run) parkedUntil() time.Time {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	return r.Expires
-}
-
-// IsPastExpiry reports whether the time of the parked run is over.
-func (r *Run) IsPastExpiry() bool {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	return !time.Now().Before(r.Expires)
+	d.large = true
+	d.deadline = d.run.env.Clock.Now().Add(d.run.Settings.WaitTime(0))
+	return true
 }

@@ -1,14 +1,10 @@
 package drive
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
-	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // An unattended driver is one that an advancer has started. It differs from that of a
@@ -32,50 +28,4 @@ func (d *driver) expiresAfter(at time.Time) time.Time {
 		return calls.Later(d.keptUntil, due)
 	}
 	return calls.Later(d.keptUntil, longest)
-}
-
-// carry keeps what the run has put out for the next driver of this process, if there is no one
-// to take it now.
-func (d *driver) carry() {
-	if d.unattended || d.callerIsGone() {
-		d.carried = &d.output
-	}
-}
-
-// isCarried reports whether the output is left to the next result.
-func (d *driver) isCarried() bool { return d.carried != nil }
-
-// callerIsGone reports whether the caller has left its run, as one does whose connection has
-// broken. A caller whose time is over has left it, too, and takes a result.
-func (d *driver) callerIsGone() bool {
-	caller, leaves := run.CallerOf(d.ctx)
-	return calls.IsClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)
-}
-
-// stay is the result of an unattended driver whose guest has not run: the store has the run
-// as it is, with its image and its log.
-func (d *driver) stay() *codemode.Result {
-	d.carry()
-	d.dropImage()
-	d.run.replay.Drop()
-	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
-	d.run.Observed.Suspended(reason, d.run.usage())
-	if !d.run.MarkParked(d.keptUntil, d.imageSize) {
-		return d.failure(d.run.EndUnparked())
-	}
-	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.ID, Reason: reason, PendingToolCalls: calls}
-}
-
-// mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
-// suspended. It gets as much time as a caller would give it.
-func (d *driver) mayGoOnLarge() bool {
-	if !d.unattended || !d.ran || d.large || calls.IsClosed(d.leaves) {
-		return false
-	}
-	if _, err := d.snapshot(); !fault.TooLarge(err) {
-		return false
-	}
-	d.large = true
-	d.deadline = d.run.env.Clock.Now().Add(d.run.Settings.WaitTime(0))
-	return true
 }

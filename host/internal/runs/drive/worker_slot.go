@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -43,3 +44,6 @@ func (e *Env) AwaitSlot(ctx context.Context, s codemode.Session, until time.Time
 	e.ReportDenied(s, why)
 	return why, err
 }
+
+// ErrBusy means that no worker came free in time.
+var ErrBusy = errors.New("every guest worker is busy")

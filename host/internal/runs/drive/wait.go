@@ -6,12 +6,22 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/internal/runs/output"
-	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/namespaces"
 )
+
+// Wait drives a run that this host has made active. The result is delivered by d, if that is not nil.
+func (r *Run) Wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
+	defer r.contain(&res)
+	r.Begin(a.Start).delivery = d
+	ctx = a.Drive(ctx, r.Observed)
+	r.Observed.Resumed(ctx, r.driver.started)
+	ctx, stop := r.Joined(ctx)
+	defer stop()
+	r.DrivenBy(ctx)
+	return r.driver.resume(ctx, rec, wait)
+}
 
 // resume delivers what has settled into a worker with the run's guest and drives
 // it on. Without anything to deliver in that time the run stays as it is.
@@ -104,28 +114,45 @@ func (r *Run) Reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 	return nil, true, nil
 }
 
-// Restore makes it the run of a record.
-func (r *Run) Restore(rec *runstore.Record) *codemode.Error {
-	r.Created = rec.Created
-	r.Used.Digests = rec.Tools
-	r.Effects.Revive(rec.Effects)
-	r.Changed.Store(rec.Fingerprint != r.View().Catalog.Fingerprint())
-	r.Observed.Parent, r.Observed.Trace = rec.ToolCallID, rec.Trace
-	r.Record.Revive(rec)
-	d := r.driver
-	d.timerDue, d.carried, d.layers, d.engineID = rec.TimerDue, output.Carried(rec), run.StoredLayers(rec.Layers), rec.GuestEngine
-	for id, b := range rec.Scopes {
-		scope, err := namespaces.Decode(b, namespaces.Limits{})
-		if err != nil {
-			return fault.NotRestored("namespace %s: %v", id, err)
-		}
-		r.Scopes.Put(id, scope)
+// refreshView resolves the view of a run that resumes.
+func (r *Run) refreshView() {
+	before := r.View()
+	if err := r.env.Views.ResolveView(r.Access); err != nil {
+		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.ID, "error", err)
+		return
 	}
-	r.Calls.Revive(rec)
-	if c := r.Calls.HeldProgram(); c != nil {
-		if err := r.reviveHeld(c); err != nil {
-			return fault.NotRestored("%v", err)
-		}
+	now := r.View()
+	if now == before || now.Catalog.Fingerprint() == before.Catalog.Fingerprint() {
+		return
 	}
-	return nil
+	r.Changed.Store(true)
 }
+
+// DriveUnattended drives a run that this process has made active on behalf of no caller. It
+// reports whether it got as far as there was something to deliver; if not, the failure may say
+// why. Where the run ends, the store keeps its result.
+func (r *Run) DriveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
+	d := r.unattended(ctx, rec, kept)
+	if cause := r.Record.GaveUp(); cause != nil {
+		return false, fault.FromStore(cause)
+	}
+	return d.ran || d.couldNot == nil && !r.CanAdvance(), d.couldNot
+}
+
+func (r *Run) unattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (d *driver) {
+	var res *codemode.Result
+	a := r.env.Observer.Enter(ctx, toolAdvance, r.Session)
+	defer func() { a.End(res) }()
+	defer r.contain(&res)
+	d = r.Begin(a.Start)
+	d.unattended, d.delivery = true, kept
+	ctx = a.Drive(ctx, r.Observed)
+	r.Observed.Resumed(ctx, d.started)
+	ctx, stop := r.Joined(ctx)
+	defer stop()
+	res = d.resume(ctx, rec, r.env.Times.AdvancePatience)
+	return d
+}
+
+// toolAdvance is what observers see in the place of the model's own tool.
+const toolAdvance = "advance"

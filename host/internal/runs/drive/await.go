@@ -1,0 +1,112 @@
+package drive
+
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/policy"
+)
+
+// woke says why a driver stopped waiting.
+type woke int
+
+// await blocks until there is a reason to run the guest again, or no reason can come.
+// A guest that waits for long is evicted meanwhile. While this goroutine waits, goroutines
+// of calls may drive the guest on: see driverlock.go.
+func (d *driver) await() (woke, error) {
+	r := d.run
+	status := d.look()
+	patience := d.patience(status.TellBy)
+	defer patience.stop()
+	timer, stop := d.guestTimer()
+	defer stop()
+	evict, stay := d.evictTimer()
+	defer stay()
+	closing := r.env.Parking
+	if d.large {
+		closing = nil
+	}
+	turns := d.turns
+	for ; ; status = d.look() {
+		switch {
+		case r.Context.Err() != nil:
+			return 0, r.Context.Err()
+		case d.ctx.Err() != nil:
+			return 0, d.ctx.Err()
+		case timer == nil && !status.Pending:
+			return wokeNothing, nil
+		case calls.IsClosed(closing):
+			return wokeClosing, nil
+		case !d.ran && (status.Deliverable || d.timerIsDue()):
+			return wokeReady, nil // however short the caller's time is, its run gets on
+		case d.unattended && !d.ran:
+			return wokeDeadline, nil // it goes on once there is something to deliver
+		case patience.over(status.TellBy):
+			return wokeDeadline, nil
+		case status.Deliverable:
+			return wokeReady, nil
+		case status.BlockedOnClient && !d.timerIsDue(), d.isCallersTurn(status):
+			return wokeClient, nil
+		}
+		late, due := false, false
+		d.releaseLock()
+		select {
+		case <-r.Wake:
+		case <-d.over:
+		case <-timer:
+			due = true
+		case <-patience.timer.C(): // over decides
+		case <-d.leaves: // over decides
+		case <-closing:
+		case <-evict:
+			late = true
+		case <-d.ctx.Done():
+		}
+		d.reacquireLock()
+		switch {
+		case d.turns != turns: // the timers are of an earlier turn
+			return wokeDriven, nil
+		case due:
+			return wokeReady, nil
+		case late:
+			if err := d.evict(); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+func (d *driver) guestTimer() (<-chan time.Time, func()) {
+	if d.timerDue.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(d.timerDue))
+	return t.C, func() { t.Stop() }
+}
+
+func (d *driver) evictTimer() (<-chan time.Time, func()) {
+	if d.worker == nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(d.run.env.Times.EvictAfter)
+	return t.C, func() { t.Stop() }
+}
+
+// isCallersTurn reports whether the run goes on only once the caller has asked a person.
+// Where a decision is there and on its way to its call, the run goes on without.
+func (d *driver) isCallersTurn(s calls.Status) bool {
+	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
+		return false
+	}
+	list, err := policy.Select(d.ctx, d.run.env.ApprovalStore, policy.Filter{RunID: d.run.ID}, time.Now())
+	return err == nil && len(list) >= s.BlockedOnPeople
+}
+
+const (
+	wokeReady    woke = iota // there is something to deliver, or a guest timer is due
+	wokeDeadline             // the caller is to have a result
+	wokeNothing              // nothing will ever come
+	wokeClient               // nothing will come until the client has answered
+	wokeClosing              // the host shuts down
+	wokeDriven               // the goroutine of a call has driven the guest on
+)

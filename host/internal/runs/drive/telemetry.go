@@ -1,0 +1,98 @@
+package drive
+
+import (
+	"time"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
+	"github.com/quoinhq/quoin/host/runstore"
+)
+
+// failure is a failed result that leaves the run as it is.
+func (d *driver) failure(f *codemode.Error) *codemode.Result {
+	c, dispatched := d.run.Calls.CountedAt(d.started, time.Now())
+	res := f.Result()
+	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
+	res.Unchanged = d.run.Calls.IsUnchanged()
+	return res
+}
+
+// emitted is the output of a result without a value.
+func (d *driver) emitted() []codemode.Output {
+	if d.run.Settings.OnOutputLimit == codemode.OutputTruncate {
+		return d.output.Within(d.output.Limit)
+	}
+	return d.output.Items
+}
+
+// telemetry counts what the run did so far.
+func (d *driver) telemetry() codemode.Telemetry {
+	c, _ := d.run.Calls.CountedAt(d.started, time.Now())
+	return d.telemetryOf(c)
+}
+
+func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
+	t := run.BaseTelemetry(d.run.View())
+	if client := d.run.Access.Client; client != nil && client.Turn != nil {
+		t.VisibleTools = client.Turn.Visible
+	}
+	run.CountInto(&t, c)
+	t.SnapshotBytes = d.imageSize
+	t.Isolation, t.Engine = run.IsolationOf(d.layers), run.EngineOf(d.engineID)
+	return t
+}
+
+// WithRun marks a refusal with what is known of a run of this process.
+func WithRun(f *codemode.Error, r *Run) *codemode.Error {
+	c, dispatched := r.Calls.CountedAt(r.driver.started, time.Now())
+	t := r.driver.telemetryOf(c)
+	f.Dispatched, f.Telemetry = dispatched, &t
+	return f
+}
+
+// usage returns what the current exec or wait of the run has used.
+func (r *Run) usage() observe.Usage {
+	c, _ := r.Calls.CountedAt(r.driver.started, time.Now())
+	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
+}
+
+// waiting is the result of a run that is about to be parked. Its telemetry is what the
+// store has: the next result goes on from there.
+func (d *driver) waiting(c runstore.Counters) *codemode.Result {
+	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
+	var output []codemode.Output
+	if !d.isCarried() {
+		d.run.Calls.Told()
+		output = d.emitted()
+	}
+	d.run.Observed.Suspended(reason, d.run.usage())
+	return &codemode.Result{
+		Status:           codemode.StatusWaiting,
+		RunID:            d.run.ID,
+		Reason:           reason,
+		PendingToolCalls: calls,
+		RetryAfter:       d.retryAfter(calls, reason),
+		Output:           output,
+		Telemetry:        d.telemetryOf(c),
+	}
+}
+
+// retryAfter is when it is worth coming back: at once for a caller that is to act itself, when
+// the guest's timer is due, or else after as long again as the guest has waited.
+func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
+	for _, c := range calls {
+		if reason == codemode.ReasonYield || c.Input != nil || c.InputBytes > 0 {
+			return 0
+		}
+	}
+	now, times := d.run.env.Clock.Now(), &d.run.env.Times
+	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
+	if reason == codemode.ReasonTimer {
+		after = times.MostRetry
+	}
+	if !d.timerDue.IsZero() {
+		after = min(after, max(time.Until(d.timerDue), time.Millisecond))
+	}
+	return after
+}

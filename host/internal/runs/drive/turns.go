@@ -1,0 +1,206 @@
+package drive
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/wire"
+)
+
+// turn delivers what has settled and runs the guest. It returns ErrBusy or
+// errUnrestored, and delivers nothing, when there is no worker.
+func (d *driver) turn() (*wire.Report, error) {
+	if d.held != nil {
+		return d.startHeld()
+	}
+	if err := d.restore(); err != nil {
+		return nil, err
+	}
+	d.dropImage()
+	settlements, started, more := d.run.Calls.DrainInbox()
+	if more {
+		d.run.arrived.Store(true)
+	}
+	if len(started) > 0 {
+		d.run.launch(started, d.run.Record.Journal(d.run.Background()))
+	}
+	d.run.replay.Start(nil, settlements)
+	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
+	return d.logged(rep, err)
+}
+
+// startProgram starts a program in the worker and runs its first turn.
+func (d *driver) startProgram(p pipeline.Program) (*wire.Report, error) {
+	cell := d.run.cell(p.Code, p.Language)
+	d.run.replay.Start(&cell, nil)
+	rep, err := d.worker.Start(d.ctx, cell, d.run.file, d.turnDeadline())
+	return d.logged(rep, err)
+}
+
+// logged enters the report of a turn into the run's log.
+func (d *driver) logged(rep *wire.Report, err error) (*wire.Report, error) {
+	if err == nil {
+		d.run.replay.End(rep)
+	}
+	return rep, err
+}
+
+// drive runs the guest to the next result: it serves the guest's bridge calls as
+// their answers arrive, with no model turn in between. The caller contains it.
+func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
+	for {
+		if res := d.step(rep, err); res != nil {
+			return res
+		}
+		if res := d.ready(); res != nil {
+			return res
+		}
+		rep, err = d.turn()
+	}
+}
+
+// step takes over what one turn of the guest came to. The result is nil if the run goes on.
+func (d *driver) step(rep *wire.Report, err error) *codemode.Result {
+	switch {
+	case errors.Is(err, ErrBusy), errors.Is(err, fault.ErrClosing), errors.Is(err, errUnrestored):
+		return d.suspend()
+	case err != nil:
+		return d.failed(d.failureFrom(err))
+	}
+	return d.handleReport(rep)
+}
+
+// ready waits until the guest should run again. If it should not in this Exec or
+// Wait, the result says why.
+func (d *driver) ready() *codemode.Result {
+	for {
+		why, err := d.await()
+		switch {
+		case err != nil:
+			return d.failed(d.failureFrom(err))
+		case why == wokeReady:
+			return nil
+		case why == wokeDriven:
+			if d.result != nil {
+				return d.result
+			}
+			continue
+		case why == wokeDeadline && d.mayGoOnLarge():
+			continue
+		case why == wokeDeadline, why == wokeClient:
+			return d.suspend()
+		case why == wokeNothing:
+			return d.failed(codemode.Errorf(codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, "code mode promise is pending without host work"))
+		}
+		// The host shuts down. A guest too large to be parked goes on.
+		if _, err := d.snapshot(); !fault.TooLarge(err) {
+			return d.suspend()
+		}
+		d.large = true
+	}
+}
+
+// handleReport accounts for one turn. The result is nil if the run goes on.
+func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
+	r := d.run
+	f := d.absorb(rep)
+	if r.Context.Err() != nil {
+		// The guest may have seen its calls cancelled before we did.
+		f = d.failureFrom(r.Context.Err())
+	}
+	if f != nil {
+		return d.failed(f)
+	}
+	switch rep.Status {
+	case wire.StatusFailed:
+		return d.failed(d.overBudget(fault.FromGuest(rep.Err)))
+	case wire.StatusDone:
+		return d.completed(rep.Value)
+	}
+	if f := d.overBudget(nil); f != nil {
+		return d.failed(f)
+	}
+	b, f := r.Record.Admit(rep.Requests)
+	if f != nil {
+		return d.failed(f)
+	}
+	d.launch(b.Started, nil)
+	d.run.AnswerAll(d.ctx, b.Queries, d.compute)
+	if b.Yielded {
+		return d.suspend(b.Fresh...)
+	}
+	if err := d.checkpoint(b.Fresh); err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	return nil
+}
+
+// checkpoint starts calls of the guest's last turn as the record of the run allows.
+func (d *driver) checkpoint(fresh []*calls.Entry) error {
+	r := d.run
+	started, lost, err := r.Record.Checkpoint(r.Background(), fresh, d.snapshot, func(rec *runstore.Record) {
+		rec.Counters = d.lap()
+		rec.Expires = d.expiresAfter(d.deadline)
+		d.output.Store(rec)
+		if len(rec.Replay) > max(replay.MaxCheckpointLog, len(rec.Image)) {
+			rec.Replay, rec.NoReplay = nil, replay.LostNotWritten
+		}
+	})
+	d.launch(started, lost)
+	return cmp.Or(err, r.Record.GaveUp())
+}
+
+// goOn waits until there is something to deliver to the guest, and drives it on.
+func (d *driver) goOn() (res *codemode.Result) {
+	defer d.contain(&res)
+	if res := d.ready(); res != nil {
+		return res
+	}
+	return d.drive(d.turn())
+}
+
+// first starts the program in a worker and drives it.
+func (d *driver) first(p pipeline.Program) (res *codemode.Result) {
+	defer d.contain(&res)
+	d.awaitServers(p.Code)
+	if err := d.lease(); err != nil {
+		return d.failed(d.failureFrom(err))
+	}
+	return d.drive(d.startProgram(p))
+}
+
+// startHeld starts a program that was held, if it may start.
+func (d *driver) startHeld() (*wire.Report, error) {
+	r := d.run
+	d.awaitServers(d.held.Code)
+	if err := d.lease(); err != nil {
+		return nil, err
+	}
+	c, p := r.Calls.TakeHeld(), d.held
+	d.held = nil
+	d.image = nil // a record without an image has an empty one
+	if !c.OK {
+		var denied wire.CallError
+		if err := json.Unmarshal(c.Answer, &denied); err != nil {
+			return nil, err
+		}
+		return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
+	}
+	return d.startProgram(*p)
+}
+
+// cell is what the worker needs to start the program.
+func (r *Run) cell(code, language string) wire.Cell {
+	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
+	for _, n := range r.View().Namespaces {
+		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
+	}
+	return c
+}
