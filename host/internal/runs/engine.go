@@ -2,13 +2,11 @@ package runs
 
 import (
 	"context"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/metrics"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
@@ -24,11 +22,8 @@ import (
 type Engine struct {
 	*drive.Env
 
-	Pool     *guestrt.Pool
-	previous map[string]*otherGuest // by build
-	other    *otherEngine
-	builds   keptBuilds
-	foreign  atomic.Int64 // suspended runs of builds that are not here
+	*guests
+	foreign atomic.Int64 // suspended runs of builds that are not here
 
 	advancer *advancer // nil: no run goes on without a caller
 	moved    movedRuns
@@ -181,12 +176,6 @@ func (e *Engine) Remove(r *drive.Run) {
 	if e.runs[r.ID] == r {
 		delete(e.runs, r.ID)
 	}
-}
-
-// build is that of the guest that new runs use.
-func (e *Engine) build() string {
-	id := e.Pool.BuildID()
-	return hex.EncodeToString(id[:])
 }
 
 // The model's own tools.

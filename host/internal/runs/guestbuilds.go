@@ -45,13 +45,13 @@ func (k *keptBuilds) open(path string) (err error) {
 // KeepBuild puts the build of a pool into the directory of builds, or notes that it is in
 // use. Without it a run would not go on after an upgrade, which is no reason to refuse the
 // run now.
-func (e *Engine) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
-	k := &e.builds
+func (gs *guests) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
+	k := &gs.builds
 	if k.dir == nil {
 		return
 	}
 	if err := k.keep(ctx, pool.BuildID(), pool.WriteGuest); err != nil {
-		e.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
+		gs.env.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
 	}
 }
 
@@ -126,16 +126,16 @@ func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bo
 }
 
 // keepBuilds keeps the builds of the workers that this host runs.
-func (e *Engine) keepBuilds(ctx context.Context) {
-	for _, pool := range e.pools() {
-		e.KeepBuild(ctx, pool)
+func (gs *guests) keepBuilds(ctx context.Context) {
+	for _, pool := range gs.pools() {
+		gs.KeepBuild(ctx, pool)
 	}
 }
 
 // pools are the workers that have been started.
-func (e *Engine) pools() []*guestrt.Pool {
-	out := []*guestrt.Pool{e.Pool}
-	for _, g := range e.otherGuests() {
+func (gs *guests) pools() []*guestrt.Pool {
+	out := []*guestrt.Pool{gs.Pool}
+	for _, g := range gs.otherGuests() {
 		g.mu.Lock()
 		if g.pool != nil {
 			out = append(out, g.pool)
@@ -146,20 +146,20 @@ func (e *Engine) pools() []*guestrt.Pool {
 }
 
 // otherGuests are those that have been found so far.
-func (e *Engine) otherGuests() (out []*otherGuest) {
-	for _, g := range e.previous {
+func (gs *guests) otherGuests() (out []*otherGuest) {
+	for _, g := range gs.previous {
 		out = append(out, g)
 	}
-	if e.other != nil {
-		e.other.mu.Lock()
-		if e.other.guest != nil {
-			out = append(out, e.other.guest)
+	if gs.other != nil {
+		gs.other.mu.Lock()
+		if gs.other.guest != nil {
+			out = append(out, gs.other.guest)
 		}
-		e.other.mu.Unlock()
+		gs.other.mu.Unlock()
 	}
-	e.builds.mu.Lock()
-	defer e.builds.mu.Unlock()
-	for _, g := range e.builds.guests {
+	gs.builds.mu.Lock()
+	defer gs.builds.mu.Unlock()
+	for _, g := range gs.builds.guests {
 		out = append(out, g)
 	}
 	return out
@@ -193,4 +193,16 @@ func (g *otherGuest) started() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pool != nil
+}
+
+// close ends all workers.
+func (gs *guests) close() error {
+	var errs []error
+	if gs.Pool != nil {
+		errs = append(errs, gs.Pool.Close())
+	}
+	for _, g := range gs.otherGuests() {
+		errs = append(errs, g.close())
+	}
+	return errors.Join(errs...)
 }

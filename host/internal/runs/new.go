@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
@@ -16,7 +15,7 @@ import (
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base := &run.Env{Settings: settings, Clock: run.RealClock{}}
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{Env: drive.NewEnv(base), runs: make(map[string]*drive.Run)}
+	e := &Engine{Env: drive.NewEnv(base), guests: newGuests(base), runs: make(map[string]*drive.Run)}
 	e.Home = e
 	e.Hint = func(id string) { e.advancer.hint(id) }
 	return e
@@ -30,21 +29,5 @@ func (e *Engine) Configure(c run.Config) {
 	e.Meters = run.NewMeters(c.Quotas, c.MaxWorkers, e.Settings)
 	e.advancer = newAdvancer(e, c.Advance)
 	e.ApprovalWatcher.Approvals, e.ApprovalWatcher.Log, e.ApprovalWatcher.Guard, e.ApprovalWatcher.Retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
-	e.asked.every, e.builds.times = c.Times.HostLook, c.Times
-}
-
-// Start starts the guest workers.
-func (e *Engine) Start(ctx context.Context, g Guests) (err error) {
-	e.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
-		Engine:     g.Engine,
-		GuestPath:  g.Path,
-		NativePath: g.NativePath,
-		Prepared:   g.Prepared,
-		Isolation:  guestrt.Isolation(e.Settings.Isolation),
-		Logger:     e.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	return e.findOtherGuests(g)
+	e.asked.every = c.Times.HostLook
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -27,6 +28,19 @@ type Guests struct {
 	Prepared         int
 }
 
+// guests are the guest workers of a host, of the build of new runs and of others.
+type guests struct {
+	env  *run.Env
+	Pool *guestrt.Pool // of new runs
+
+	previous map[string]*otherGuest // by build
+	other    *otherEngine
+	builds   keptBuilds
+}
+
+// newGuests returns the guests of a host; Start follows.
+func newGuests(e *run.Env) *guests { return &guests{env: e} }
+
 // otherGuest is a guest that new runs do not use. Its workers start when one is needed.
 type otherGuest struct {
 	path  string
@@ -37,7 +51,7 @@ type otherGuest struct {
 }
 
 // start returns the workers of the guest, which runs that engine.
-func (g *otherGuest) start(ctx context.Context, e *Engine, engine guestrt.Engine) (*guestrt.Pool, error) {
+func (g *otherGuest) start(ctx context.Context, e *run.Env, engine guestrt.Engine) (*guestrt.Pool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.pool != nil {
@@ -96,45 +110,45 @@ func (o *otherEngine) find() (string, *otherGuest, error) {
 
 // findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
 // if the configuration names it.
-func (e *Engine) findOtherGuests(g Guests) error {
-	if e.Volatile() { // no run outlives this guest
+func (gs *guests) findOtherGuests(g Guests) error {
+	if gs.env.Volatile() { // no run outlives this guest
 		g.Builds = ""
 	}
-	if err := e.builds.open(g.Builds); err != nil {
+	if err := gs.builds.open(g.Builds); err != nil {
 		return fmt.Errorf("guest.builds: %w", err)
 	}
-	e.previous = map[string]*otherGuest{}
+	gs.previous = map[string]*otherGuest{}
 	for i, path := range g.Previous {
 		id, err := guestrt.BuildOf(path)
 		if err != nil {
 			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
 		}
-		e.previous[hex.EncodeToString(id[:])] = &otherGuest{path: path, build: id}
+		gs.previous[hex.EncodeToString(id[:])] = &otherGuest{path: path, build: id}
 	}
 	other, named := guestrt.EngineNative, g.NativePath
-	if mine, _ := e.Pool.Engine(); mine == guestrt.EngineNative {
+	if mine, _ := gs.Pool.Engine(); mine == guestrt.EngineNative {
 		if g.Engine == "" { // Path names the native one
 			g.Path = ""
 		}
 		other, named = guestrt.EngineDefault, g.Path
 	}
-	e.other = &otherEngine{engine: other, config: guestrt.Config{Engine: other, GuestPath: g.Path, NativePath: g.NativePath}}
+	gs.other = &otherEngine{engine: other, config: guestrt.Config{Engine: other, GuestPath: g.Path, NativePath: g.NativePath}}
 	if named == "" {
 		return nil
 	}
-	_, _, err := e.other.find()
+	_, _, err := gs.other.find()
 	return err
 }
 
 // guestOf returns the guest of a build, or nil. It is not asked for the build of new runs.
-func (e *Engine) guestOf(build string) *otherGuest {
-	if g := e.previous[build]; g != nil {
+func (gs *guests) guestOf(build string) *otherGuest {
+	if g := gs.previous[build]; g != nil {
 		return g
 	}
-	if g := e.builds.guest(build); g != nil {
+	if g := gs.builds.guest(build); g != nil {
 		return g
 	}
-	if id, g, err := e.other.find(); err == nil && id == build {
+	if id, g, err := gs.other.find(); err == nil && id == build {
 		return g
 	}
 	return nil
@@ -142,21 +156,21 @@ func (e *Engine) guestOf(build string) *otherGuest {
 
 // hasGuestOf reports whether this host has the build that the run of a record needs, if it
 // needs one.
-func (e *Engine) hasGuestOf(rec *runstore.Record) bool {
-	return !rec.Started() || rec.GuestBuild == e.build() || e.guestOf(rec.GuestBuild) != nil
+func (gs *guests) hasGuestOf(rec *runstore.Record) bool {
+	return !rec.Started() || rec.GuestBuild == gs.build() || gs.guestOf(rec.GuestBuild) != nil
 }
 
 // poolOf returns the workers of the build that a run was suspended with. A program that has
 // not started starts on that of new runs.
-func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
-	if !rec.Started() || rec.GuestBuild == e.build() {
-		return e.Pool, nil
+func (gs *guests) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+	if !rec.Started() || rec.GuestBuild == gs.build() {
+		return gs.Pool, nil
 	}
-	g := e.guestOf(rec.GuestBuild)
+	g := gs.guestOf(rec.GuestBuild)
 	if g == nil {
-		return nil, run.WithRecord(e.noGuest(rec), rec)
+		return nil, run.WithRecord(gs.noGuest(rec), rec)
 	}
-	pool, err := g.start(ctx, e, guestrt.EngineOf(rec.GuestEngine))
+	pool, err := g.start(ctx, gs.env, guestrt.EngineOf(rec.GuestEngine))
 	if err != nil {
 		return nil, run.WithRecord(codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that suspended it does not start: %v", err), rec)
 	}
@@ -164,10 +178,10 @@ func (e *Engine) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Poo
 }
 
 // noGuest says what a host needs to go on with a run.
-func (e *Engine) noGuest(rec *runstore.Record) *codemode.Error {
+func (gs *guests) noGuest(rec *runstore.Record) *codemode.Error {
 	kept := rec.Expires.UTC().Format(fault.TimeLayout)
-	if engine := guestrt.EngineOf(rec.GuestEngine); engine == e.other.engine {
-		if _, _, err := e.other.find(); err != nil {
+	if engine := guestrt.EngineOf(rec.GuestEngine); engine == gs.other.engine {
+		if _, _, err := gs.other.find(); err != nil {
 			return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost,
 				"code mode run cannot be restored now: the %s engine has suspended it (%s), and this host has no worker of that engine. It is kept until %s. %v.",
 				engine, rec.GuestEngine, kept, err)
@@ -175,5 +189,46 @@ func (e *Engine) noGuest(rec *runstore.Record) *codemode.Error {
 	}
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
 		"code mode run cannot be restored: another build of the guest suspended it (%.12s), and it cannot be replayed: %s. It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
-		rec.GuestBuild, whyNotReplayable(rec), kept)
+		rec.GuestBuild, replay.WhyNot(rec), kept)
+}
+
+// replayPool returns the workers that replay a run: of the engine that suspended it, whose
+// random values another engine does not draw.
+func (gs *guests) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+	engine := guestrt.EngineOf(rec.GuestEngine)
+	if mine, _ := gs.Pool.Engine(); mine == engine {
+		return gs.Pool, nil
+	}
+	_, g, err := gs.other.find()
+	if err != nil || engine != gs.other.engine {
+		return nil, gs.noGuest(rec)
+	}
+	pool, err := g.start(ctx, gs.env, engine)
+	if err != nil {
+		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that could replay it does not start: %v", err)
+	}
+	return pool, nil
+}
+
+// build is that of the guest that new runs use.
+func (gs *guests) build() string {
+	id := gs.Pool.BuildID()
+	return hex.EncodeToString(id[:])
+}
+
+// Start starts the guest workers.
+func (gs *guests) Start(ctx context.Context, g Guests) (err error) {
+	gs.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
+		Engine:     g.Engine,
+		GuestPath:  g.Path,
+		NativePath: g.NativePath,
+		Prepared:   g.Prepared,
+		Isolation:  guestrt.Isolation(gs.env.Settings.Isolation),
+		Logger:     gs.env.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	gs.builds.times = gs.env.Times
+	return gs.findOtherGuests(g)
 }

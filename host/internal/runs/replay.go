@@ -24,15 +24,10 @@ import (
 // for meanwhile is held against the log and goes nowhere: no tool is called, no person is
 // asked, nothing is emitted. A program that asks for anything else takes another path, and is stopped.
 
-// replayable reports whether the run of a record can be replayed.
-func replayable(rec *runstore.Record) bool {
-	return len(rec.Replay) > 0 && rec.NoReplay == "" && !rec.Live
-}
-
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
 // of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
 func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
-	if e.hasGuestOf(rec) || !replayable(rec) {
+	if e.hasGuestOf(rec) || !replay.Possible(rec) {
 		return rec, nil
 	}
 	next, f := e.replay(ctx, rec, wait)
@@ -105,24 +100,6 @@ func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, w
 		left = e.CallerGoes(ctx, now, wait).Sub(now)
 	}
 	return e.Clock.Now().Add(left)
-}
-
-// replayPool returns the workers that replay a run: of the engine that suspended it, whose
-// random values another engine does not draw.
-func (e *Engine) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
-	engine := guestrt.EngineOf(rec.GuestEngine)
-	if mine, _ := e.Pool.Engine(); mine == engine {
-		return e.Pool, nil
-	}
-	_, g, err := e.other.find()
-	if err != nil || engine != e.other.engine {
-		return nil, e.noGuest(rec)
-	}
-	pool, err := g.start(ctx, e, engine)
-	if err != nil {
-		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: the guest that could replay it does not start: %v", err)
-	}
-	return pool, nil
 }
 
 // leaseForReplay takes one of the host's worker slots and a worker that has run nothing.
@@ -210,7 +187,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 		return false, beingMoved()
 	case rec.GuestBuild == newest:
 		return false, nil
-	case !replayable(rec):
+	case !replay.Possible(rec):
 		return false, notReplayable(rec)
 	}
 	next, f := e.replay(ctx, rec, 0)
@@ -235,15 +212,5 @@ func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (stri
 
 // notReplayable says why a run cannot be replayed.
 func notReplayable(rec *runstore.Record) *codemode.Error {
-	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be replayed: %s", whyNotReplayable(rec))
-}
-
-func whyNotReplayable(rec *runstore.Record) string {
-	switch {
-	case rec.Live:
-		return "it has no image"
-	case rec.NoReplay != "":
-		return rec.NoReplay
-	}
-	return replay.LostNoTrace
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be replayed: %s", replay.WhyNot(rec))
 }

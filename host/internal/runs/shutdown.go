@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -99,14 +98,7 @@ const leavingAtOnce = 32
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
 	e.Background.Wait()
-	var errs []error
-	if e.Pool != nil {
-		errs = append(errs, e.Pool.Close())
-	}
-	for _, g := range e.otherGuests() {
-		errs = append(errs, g.close())
-	}
-	return errors.Join(errs...)
+	return e.guests.close()
 }
 
 // suspended counts the runs that wait for a later Wait.

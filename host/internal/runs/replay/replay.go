@@ -183,3 +183,19 @@ func CheckReport(rep *wire.Report) *codemode.Error {
 }
 
 func validJSON(b []byte) bool { return len(b) > 0 && json.Valid(b) }
+
+// Possible reports whether the run of a record can be replayed.
+func Possible(rec *runstore.Record) bool {
+	return len(rec.Replay) > 0 && rec.NoReplay == "" && !rec.Live
+}
+
+// WhyNot says why the run of a record cannot be replayed.
+func WhyNot(rec *runstore.Record) string {
+	switch {
+	case rec.Live:
+		return "it has no image"
+	case rec.NoReplay != "":
+		return rec.NoReplay
+	}
+	return LostNoTrace
+}
