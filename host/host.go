@@ -20,6 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
@@ -356,7 +357,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 		return err
 	}
 	g := &h.cfg.Guests
-	if err := h.engine.Start(ctx, runs.Guests{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Builds: g.Builds, Prepared: g.Prepared}); err != nil {
+	if err := h.engine.Start(ctx, guests.Config{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Builds: g.Builds, Prepared: g.Prepared}); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {

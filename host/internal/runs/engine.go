@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -22,7 +23,7 @@ import (
 type Engine struct {
 	*drive.Env
 
-	*guests
+	*guests.Guests
 	foreign atomic.Int64 // suspended runs of builds that are not here
 
 	advancer *advancer // nil: no run goes on without a caller

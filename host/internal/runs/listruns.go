@@ -70,7 +70,7 @@ func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
 	info := codemode.RunInfo{
 		ID: rec.ID, Session: rec.Session, Language: rec.Language,
 		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
-		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.hasGuestOf(rec),
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.Has(rec),
 	}
 	pending := make([]*runstore.Call, len(rec.Calls))
 	for i := range rec.Calls {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
@@ -15,7 +16,7 @@ import (
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base := &run.Env{Settings: settings, Clock: run.RealClock{}}
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{Env: drive.NewEnv(base), guests: newGuests(base), runs: make(map[string]*drive.Run)}
+	e := &Engine{Env: drive.NewEnv(base), Guests: guests.New(base), runs: make(map[string]*drive.Run)}
 	e.Home = e
 	e.Hint = func(id string) { e.advancer.hint(id) }
 	return e

@@ -27,7 +27,7 @@ import (
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
 // of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
 func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
-	if e.hasGuestOf(rec) || !replay.Possible(rec) {
+	if e.Has(rec) || !replay.Possible(rec) {
 		return rec, nil
 	}
 	next, f := e.replay(ctx, rec, wait)
@@ -49,7 +49,7 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 	if err != nil {
 		return nil, fault.NotRestored("%v", err)
 	}
-	pool, f := e.replayPool(ctx, rec)
+	pool, f := e.ReplayPool(ctx, rec)
 	if f != nil {
 		return nil, f
 	}
@@ -125,7 +125,7 @@ func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Se
 	return func(yield func(codemode.UpgradedRun, error) bool) {
 		list, err := e.Store.List(ctx)
 		for _, rec := range list {
-			if !rec.Started() || rec.GuestBuild == e.build() {
+			if !rec.Started() || rec.GuestBuild == e.Build() {
 				continue
 			}
 			if err = context.Cause(ctx); err != nil {
@@ -202,7 +202,7 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 
 // newestBuildFor is the build of this host's guest that can replay a run.
 func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *codemode.Error) {
-	pool, f := e.replayPool(ctx, rec)
+	pool, f := e.ReplayPool(ctx, rec)
 	if f != nil {
 		return "", f
 	}

@@ -149,7 +149,7 @@ func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.C
 
 // revive makes an active run of a record.
 func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*drive.Run, *codemode.Error) {
-	pool, f := e.poolOf(ctx, rec)
+	pool, f := e.PoolOf(ctx, rec)
 	if f != nil {
 		return nil, f
 	}

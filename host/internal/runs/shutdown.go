@@ -98,7 +98,7 @@ const leavingAtOnce = 32
 // StopWorkers ends the guest workers.
 func (e *Engine) StopWorkers() error {
 	e.Background.Wait()
-	return e.guests.close()
+	return e.Guests.Close()
 }
 
 // suspended counts the runs that wait for a later Wait.

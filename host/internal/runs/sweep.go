@@ -33,7 +33,7 @@ func (e sweeper) sweep(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			e.Guard(func() { e.keepBuilds(ctx) })
+			e.Guard(func() { e.KeepBuilds(ctx) })
 		}
 	}
 }
@@ -65,7 +65,7 @@ func (e sweeper) countForeign(ctx context.Context) {
 	}
 	n, last := 0, time.Time{}
 	for _, rec := range records {
-		if !e.hasGuestOf(rec) {
+		if !e.Has(rec) {
 			n++
 			if rec.Expires.After(last) {
 				last = rec.Expires

@@ -1,4 +1,4 @@
-package runs
+package guests
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (k *keptBuilds) open(path string) (err error) {
 // KeepBuild puts the build of a pool into the directory of builds, or notes that it is in
 // use. Without it a run would not go on after an upgrade, which is no reason to refuse the
 // run now.
-func (gs *guests) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
+func (gs *Guests) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
 	k := &gs.builds
 	if k.dir == nil {
 		return
@@ -125,15 +125,15 @@ func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bo
 	return first
 }
 
-// keepBuilds keeps the builds of the workers that this host runs.
-func (gs *guests) keepBuilds(ctx context.Context) {
+// KeepBuilds keeps the builds of the workers that this host runs.
+func (gs *Guests) KeepBuilds(ctx context.Context) {
 	for _, pool := range gs.pools() {
 		gs.KeepBuild(ctx, pool)
 	}
 }
 
 // pools are the workers that have been started.
-func (gs *guests) pools() []*guestrt.Pool {
+func (gs *Guests) pools() []*guestrt.Pool {
 	out := []*guestrt.Pool{gs.Pool}
 	for _, g := range gs.otherGuests() {
 		g.mu.Lock()
@@ -146,7 +146,7 @@ func (gs *guests) pools() []*guestrt.Pool {
 }
 
 // otherGuests are those that have been found so far.
-func (gs *guests) otherGuests() (out []*otherGuest) {
+func (gs *Guests) otherGuests() (out []*otherGuest) {
 	for _, g := range gs.previous {
 		out = append(out, g)
 	}
@@ -195,8 +195,8 @@ func (g *otherGuest) started() bool {
 	return g.pool != nil
 }
 
-// close ends all workers.
-func (gs *guests) close() error {
+// Close ends all workers.
+func (gs *Guests) Close() error {
 	var errs []error
 	if gs.Pool != nil {
 		errs = append(errs, gs.Pool.Close())

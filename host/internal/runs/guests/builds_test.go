@@ -1,4 +1,4 @@
-package runs
+package guests
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package runs
+package guests
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // build. Those of GuestConfig.Previous and GuestConfig.Builds, and the guest of the engine
 // that new runs do not use, finish what they have suspended.
 
-// Guests says which guest workers there are.
-type Guests struct {
+// Config says which guest workers there are.
+type Config struct {
 	Engine           guestrt.Engine // of new runs
 	Path, NativePath string         // as guestrt.Config has them
 	Previous         []string       // older builds
@@ -28,8 +28,8 @@ type Guests struct {
 	Prepared         int
 }
 
-// guests are the guest workers of a host, of the build of new runs and of others.
-type guests struct {
+// Guests are the guest workers of a host, of the build of new runs and of others.
+type Guests struct {
 	env  *run.Env
 	Pool *guestrt.Pool // of new runs
 
@@ -38,8 +38,8 @@ type guests struct {
 	builds   keptBuilds
 }
 
-// newGuests returns the guests of a host; Start follows.
-func newGuests(e *run.Env) *guests { return &guests{env: e} }
+// New returns the guests of a host; Start follows.
+func New(e *run.Env) *Guests { return &Guests{env: e} }
 
 // otherGuest is a guest that new runs do not use. Its workers start when one is needed.
 type otherGuest struct {
@@ -67,7 +67,7 @@ func (g *otherGuest) start(ctx context.Context, e *run.Env, engine guestrt.Engin
 	return pool, err
 }
 
-// close ends the workers, if there are any.
+// Close ends the workers, if there are any.
 func (g *otherGuest) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +110,7 @@ func (o *otherEngine) find() (string, *otherGuest, error) {
 
 // findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
 // if the configuration names it.
-func (gs *guests) findOtherGuests(g Guests) error {
+func (gs *Guests) findOtherGuests(g Config) error {
 	if gs.env.Volatile() { // no run outlives this guest
 		g.Builds = ""
 	}
@@ -141,7 +141,7 @@ func (gs *guests) findOtherGuests(g Guests) error {
 }
 
 // guestOf returns the guest of a build, or nil. It is not asked for the build of new runs.
-func (gs *guests) guestOf(build string) *otherGuest {
+func (gs *Guests) guestOf(build string) *otherGuest {
 	if g := gs.previous[build]; g != nil {
 		return g
 	}
@@ -154,16 +154,16 @@ func (gs *guests) guestOf(build string) *otherGuest {
 	return nil
 }
 
-// hasGuestOf reports whether this host has the build that the run of a record needs, if it
+// Has reports whether this host has the build that the run of a record needs, if it
 // needs one.
-func (gs *guests) hasGuestOf(rec *runstore.Record) bool {
-	return !rec.Started() || rec.GuestBuild == gs.build() || gs.guestOf(rec.GuestBuild) != nil
+func (gs *Guests) Has(rec *runstore.Record) bool {
+	return !rec.Started() || rec.GuestBuild == gs.Build() || gs.guestOf(rec.GuestBuild) != nil
 }
 
-// poolOf returns the workers of the build that a run was suspended with. A program that has
+// PoolOf returns the workers of the build that a run was suspended with. A program that has
 // not started starts on that of new runs.
-func (gs *guests) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
-	if !rec.Started() || rec.GuestBuild == gs.build() {
+func (gs *Guests) PoolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+	if !rec.Started() || rec.GuestBuild == gs.Build() {
 		return gs.Pool, nil
 	}
 	g := gs.guestOf(rec.GuestBuild)
@@ -178,7 +178,7 @@ func (gs *guests) poolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Po
 }
 
 // noGuest says what a host needs to go on with a run.
-func (gs *guests) noGuest(rec *runstore.Record) *codemode.Error {
+func (gs *Guests) noGuest(rec *runstore.Record) *codemode.Error {
 	kept := rec.Expires.UTC().Format(fault.TimeLayout)
 	if engine := guestrt.EngineOf(rec.GuestEngine); engine == gs.other.engine {
 		if _, _, err := gs.other.find(); err != nil {
@@ -192,9 +192,9 @@ func (gs *guests) noGuest(rec *runstore.Record) *codemode.Error {
 		rec.GuestBuild, replay.WhyNot(rec), kept)
 }
 
-// replayPool returns the workers that replay a run: of the engine that suspended it, whose
+// ReplayPool returns the workers that replay a run: of the engine that suspended it, whose
 // random values another engine does not draw.
-func (gs *guests) replayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+func (gs *Guests) ReplayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
 	engine := guestrt.EngineOf(rec.GuestEngine)
 	if mine, _ := gs.Pool.Engine(); mine == engine {
 		return gs.Pool, nil
@@ -210,14 +210,14 @@ func (gs *guests) replayPool(ctx context.Context, rec *runstore.Record) (*guestr
 	return pool, nil
 }
 
-// build is that of the guest that new runs use.
-func (gs *guests) build() string {
+// Build is that of the guest that new runs use.
+func (gs *Guests) Build() string {
 	id := gs.Pool.BuildID()
 	return hex.EncodeToString(id[:])
 }
 
 // Start starts the guest workers.
-func (gs *guests) Start(ctx context.Context, g Guests) (err error) {
+func (gs *Guests) Start(ctx context.Context, g Config) (err error) {
 	gs.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
 		Engine:     g.Engine,
 		GuestPath:  g.Path,
