@@ -47,7 +47,7 @@ func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id strin
 // abortHere is Abort of a run that this host has, or takes.
 func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string) (*codemode.Result, *codemode.Error) {
 	defer e.advancer.yieldTo(ctx, runID)()
-	r := e.runByID(runID)
+	r := e.ByID(runID)
 	aborted := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
 	if r == nil {
 		rec, f := e.abortStored(ctx, s, runID)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -24,7 +25,8 @@ import (
 // Config.Advance runs are advanced at once, and sessions get their turns. A caller comes
 // first: see yieldTo.
 type advancer struct {
-	engine *Engine
+	env    *drive.Env
+	runs   liveRuns
 	places *quota.Meter
 	hints  chan string // ids of runs that may go on; what does not fit is left to the poll
 	life   context.Context
@@ -55,30 +57,38 @@ const (
 	maxPauses        = 4096 // runs whose pauses are remembered
 )
 
+// start starts to go on with runs that no caller waits for.
+func (a *advancer) start() {
+	if a != nil {
+		a.loop.Go(a.serve)
+	}
+}
+
+// dueNow is how many runs can go on that the last poll has found.
+func (a *advancer) dueNow() int {
+	if a == nil {
+		return 0
+	}
+	return int(a.due.Load())
+}
+
 // newAdvancer makes an advancer of that many places, or nil without any. The methods of
 // a nil advancer do nothing.
-func newAdvancer(e *Engine, places int) *advancer {
+func newAdvancer(e *drive.Env, runs liveRuns, places int) *advancer {
 	if places <= 0 {
 		return nil
 	}
 	a := &advancer{
-		engine: e, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
+		env: e, runs: runs, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
 		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{},
 	}
 	a.life, a.end = context.WithCancel(e.Life)
 	return a
 }
 
-// StartAdvancing starts to go on with runs that no caller waits for, if the engine is to.
-func (e *Engine) StartAdvancing() {
-	if a := e.advancer; a != nil {
-		a.loop.Go(a.serve)
-	}
-}
-
 // serve looks for runs that can go on until the advancer is stopped.
 func (a *advancer) serve() {
-	times := &a.engine.Times
+	times := &a.env.Times
 	tick := time.NewTicker(times.PollEvery)
 	defer tick.Stop()
 	woken, decided := a.watch()
@@ -97,12 +107,12 @@ func (a *advancer) serve() {
 		case <-decided:
 			decisions.next = time.Time{}
 		case <-tick.C:
-			a.engine.Guard(a.lookHere)
-			store.look(func() { a.engine.Guard(a.lookAtStore) })
+			a.env.Guard(a.lookHere)
+			store.look(func() { a.env.Guard(a.lookAtStore) })
 			if decided != nil {
-				decisions.look(func() { a.engine.Guard(a.lookAtDecisions) })
+				decisions.look(func() { a.env.Guard(a.lookAtDecisions) })
 			}
-		case <-a.engine.Parking:
+		case <-a.env.Parking:
 			return
 		case <-a.life.Done():
 			return
@@ -123,14 +133,14 @@ func (a *advancer) hint(id string) {
 
 // lookHere considers the runs that this process has parked.
 func (a *advancer) lookHere() {
-	for _, r := range a.engine.runsOwnedBy(func(codemode.Session) bool { return true }) {
+	for _, r := range a.runs.OwnedBy(func(codemode.Session) bool { return true }) {
 		a.considerParked(r.ID)
 	}
 }
 
 // considerParked considers a run that this process has parked, if there is something to deliver.
 func (a *advancer) considerParked(id string) {
-	if r := a.engine.runByID(id); r != nil && r.CanAdvance() {
+	if r := a.runs.ByID(id); r != nil && r.CanAdvance() {
 		a.consider(id)
 	}
 }
@@ -152,12 +162,12 @@ func (a *advancer) paused() int {
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
 func (a *advancer) consider(id string) {
-	if r := a.engine.runByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.CanAdvance()) {
+	if r := a.runs.ByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.CanAdvance()) {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.advances[id] != nil || a.callers[id] > 0 || a.engine.Clock.Now().Before(a.pauses[id].until) ||
+	if a.advances[id] != nil || a.callers[id] > 0 || a.env.Clock.Now().Before(a.pauses[id].until) ||
 		len(a.advances) >= int(a.places.Total())*candidatesAPlace || a.life.Err() != nil {
 		return
 	}
@@ -166,7 +176,7 @@ func (a *advancer) consider(id string) {
 	a.advances[id] = one
 	a.loop.Go(func() {
 		defer a.done(id, one)
-		a.engine.Guard(func() { a.attempt(ctx, id) })
+		a.env.Guard(func() { a.attempt(ctx, id) })
 	})
 }
 
@@ -220,8 +230,8 @@ func (a *advancer) stop() {
 	}()
 	select {
 	case <-over:
-	case <-time.After(a.engine.Times.DriverGrace):
-		a.engine.Logger.Error("runs that go on without a caller cannot be suspended")
+	case <-time.After(a.env.Times.DriverGrace):
+		a.env.Logger.Error("runs that go on without a caller cannot be suspended")
 	}
 }
 
@@ -246,7 +256,7 @@ func (a *advancer) attempt(ctx context.Context, id string) {
 	if ctx.Err() != nil {
 		return
 	}
-	advanced, f := a.engine.advance(ctx, s, id)
+	advanced, f := a.runs.Advance(ctx, s, id)
 	switch {
 	case advanced:
 		a.mu.Lock()
@@ -259,31 +269,14 @@ func (a *advancer) attempt(ctx context.Context, id string) {
 
 // sessionOf returns the session of a run, here or in the store.
 func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, error) {
-	if r := a.engine.runByID(id); r != nil {
+	if r := a.runs.ByID(id); r != nil {
 		return r.Session, nil
 	}
-	rec, err := a.engine.Store.Get(ctx, id)
+	rec, err := a.env.Store.Get(ctx, id)
 	if err != nil {
 		return codemode.Session{}, err
 	}
 	return rec.Session, nil
-}
-
-// advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
-// reports whether it got as far as there was something to deliver; if not, the failure may say why.
-func (e *Engine) advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *codemode.Error) {
-	if f := e.enter(); f != nil {
-		return false, f
-	}
-	defer e.driving.Leave()
-	ctx = run.LeavesTheRun(ctx)
-	r, rec, f := e.resumable(ctx, s, id, 0, nil)
-	if f != nil {
-		return false, f
-	}
-	kept := e.NewDelivery()
-	defer kept.Release()
-	return r.DriveUnattended(ctx, rec, kept)
 }
 
 // pause is how long a run is left alone that could not go on.
@@ -297,7 +290,7 @@ func (a *advancer) couldNot(id string, f *codemode.Error) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended
 	}
-	now := a.engine.Clock.Now()
+	now := a.env.Clock.Now()
 	a.mu.Lock()
 	p, again := a.pauses[id]
 	if !again && len(a.pauses) >= maxPauses {
@@ -307,14 +300,14 @@ func (a *advancer) couldNot(id string, f *codemode.Error) {
 			}
 		}
 	}
-	p.next = min(max(2*p.next, a.engine.Times.FirstPause), a.engine.Times.LongestPause)
+	p.next = min(max(2*p.next, a.env.Times.FirstPause), a.env.Times.LongestPause)
 	p.until = now.Add(p.next)
 	if again || len(a.pauses) < maxPauses {
 		a.pauses[id] = p
 	}
 	a.mu.Unlock()
 	if !again && f != nil {
-		a.engine.Logger.Warn("a suspended run could not go on without a caller; it is tried again, at longer and longer intervals", "run", id, "error", f)
+		a.env.Logger.Warn("a suspended run could not go on without a caller; it is tried again, at longer and longer intervals", "run", id, "error", f)
 	}
 }
 

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
@@ -13,45 +12,20 @@ import (
 // itself. What no process has, the store tells. And where a process has ended while a person
 // was asked, the store of approvals has the decision.
 
-// lookShare is how much more time passes between two looks at a store than one look takes.
-const lookShare = 20
-
-// pace says when a store is looked at again, so that a large one is not looked at all the time.
-type pace struct {
-	every time.Duration
-	next  time.Time
-}
-
-// look runs a step if it is time for it.
-func (p *pace) look(step func()) {
-	start := time.Now()
-	if start.Before(p.next) {
-		return
-	}
-	step()
-	p.next = start.Add(max(p.every, lookShare*time.Since(start)))
-}
-
-// scheduler is the store of runs, if it knows which runs can go on; else nil.
-func (e *Engine) scheduler() runstore.Scheduler {
-	s, _ := e.Store.(runstore.Scheduler)
-	return s
-}
-
 // watch returns what tells of runs that were woken, and of decisions.
 func (a *advancer) watch() (woken <-chan string, decided <-chan struct{}) {
-	if s := a.engine.scheduler(); s != nil {
+	if s := a.env.Scheduler(); s != nil {
 		woken = s.Watch(a.life)
 	}
 	if a.looksAtDecisions() {
-		decided = a.engine.ApprovalStore.Watch(a.life)
+		decided = a.env.ApprovalStore.Watch(a.life)
 	}
 	return woken, decided
 }
 
 // lookAtStore considers the runs of the store that can go on and that no process has.
 func (a *advancer) lookAtStore() {
-	s, room := a.engine.scheduler(), a.room()
+	s, room := a.env.Scheduler(), a.room()
 	if s == nil {
 		return
 	}
@@ -59,7 +33,7 @@ func (a *advancer) lookAtStore() {
 	// oldest may be those that are left alone.
 	ids, err := s.Due(a.life, max(room, 1)+a.paused())
 	if err != nil {
-		a.failed.report(a.engine.Logger, "the store does not say which runs can go on", err, a.life)
+		a.failed.report(a.env.Logger, "the store does not say which runs can go on", err, a.life)
 		return
 	}
 	a.failed.over()
@@ -75,14 +49,14 @@ func (a *advancer) lookAtStore() {
 // looksAtDecisions reports whether decisions about runs that no process has are to be looked for.
 // A store of several hosts has a run taken over whose host has ended, and then that host waits.
 func (a *advancer) looksAtDecisions() bool {
-	_, shared := a.engine.Store.(runstore.Shared)
-	return !shared && !a.engine.Volatile() && a.engine.StoreID() != ""
+	_, shared := a.env.Store.(runstore.Shared)
+	return !shared && !a.env.Volatile() && a.env.StoreID() != ""
 }
 
 // lookAtDecisions considers the runs that no process has and for which a person has decided, or
 // has let the time pass.
 func (a *advancer) lookAtDecisions() {
-	e := a.engine
+	e := a.env
 	list, err := e.ApprovalStore.List(a.life)
 	if err != nil {
 		a.failed.report(e.Logger, "the store of approvals does not say what was decided", err, a.life)
@@ -90,7 +64,7 @@ func (a *advancer) lookAtDecisions() {
 	}
 	retired := map[string]bool{}
 	for _, q := range list {
-		if q.Store != e.StoreID() || q.State == policy.StatePending && time.Now().Before(q.Expires) || e.runByID(q.RunID) != nil {
+		if q.Store != e.StoreID() || q.State == policy.StatePending && time.Now().Before(q.Expires) || a.runs.ByID(q.RunID) != nil {
 			continue
 		}
 		if !a.retired[q.ID] && a.isAwaited(q) {
@@ -105,7 +79,7 @@ func (a *advancer) lookAtDecisions() {
 // isAwaited reports whether a stored run waits for an approval. A record that cannot be read
 // waits for nothing.
 func (a *advancer) isAwaited(q *policy.Approval) bool {
-	rec, err := a.engine.Store.Get(a.life, q.RunID)
+	rec, err := a.env.Store.Get(a.life, q.RunID)
 	if err != nil {
 		return false
 	}
@@ -115,30 +89,4 @@ func (a *advancer) isAwaited(q *policy.Approval) bool {
 		}
 	}
 	return false
-}
-
-// LeftDue tells all hosts that share the store that a run can go on which this one is about to
-// release. While the claim is held, the store has it taken over if this host dies.
-func (e *Engine) LeftDue(id string) {
-	if _, shared := e.Store.(runstore.Shared); !shared || e.scheduler() == nil {
-		return // a store of one machine sees it in the record
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.Times.WakeTimeout)
-	defer cancel()
-	if last := e.lastWakes.Load(); last != nil {
-		ctx = *last
-	}
-	if err := e.scheduler().Wake(ctx, id); err != nil {
-		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)
-	}
-}
-
-// Decided has a run go on that no process has, once a person has decided about a call of it.
-func (e *Engine) Decided(ctx context.Context, runID string) {
-	if e.scheduler() == nil || e.runByID(runID) != nil {
-		return
-	}
-	if err := e.scheduler().Wake(context.WithoutCancel(ctx), runID); err != nil {
-		e.Logger.Error("the host of a run was not told of a decision; it finds out by itself", "run", runID, "error", err)
-	}
 }

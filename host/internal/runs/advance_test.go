@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/policy"
@@ -47,11 +48,27 @@ func idleAdvancer(t *testing.T, store runstore.Store, clock run.Clock, log *slog
 
 func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock run.Clock, log *slog.Logger) *advancer {
 	t.Helper()
-	e := New(t.Context(), codemode.Settings{}.WithDefaults())
-	t.Cleanup(e.End)
-	e.Configure(run.Config{Store: store, Logger: log, Quotas: codemode.Quotas{}.WithDefaults(), Advance: places})
-	e.Clock = clock
-	return e.advancer
+	return advancerOf(t, places, run.Config{Store: store, Logger: log}, clock, fakeRuns{})
+}
+
+func advancerOf(t *testing.T, places int, c run.Config, clock run.Clock, runs liveRuns) *advancer {
+	c.Quotas, c.Times = codemode.Quotas{}.WithDefaults(), timing.Defaults
+	return newAdvancer(drive.NewEnv(&run.Env{Config: c, Clock: clock, Life: t.Context()}), runs, places)
+}
+
+// fakeRuns has no run of this process.
+type fakeRuns struct {
+	advance func(id string) // may be nil
+}
+
+func (fakeRuns) ByID(string) *drive.Run                           { return nil }
+func (fakeRuns) OwnedBy(func(codemode.Session) bool) []*drive.Run { return nil }
+
+func (f fakeRuns) Advance(_ context.Context, _ codemode.Session, id string) (bool, *codemode.Error) {
+	if f.advance != nil {
+		f.advance(id)
+	}
+	return true, nil
 }
 
 // TestARunThatCannotGoOnIsLeftAlone for longer and longer, and the log has it once.
@@ -147,7 +164,7 @@ func TestNoAdvancer(t *testing.T) {
 	a.hint("run")
 	a.yieldTo(t.Context(), "run")()
 	a.stop()
-	if newAdvancer(&Engine{}, 0) != nil {
+	if newAdvancer(nil, fakeRuns{}, 0) != nil {
 		t.Error("there is one")
 	}
 }
@@ -225,11 +242,10 @@ func (s *gatedStore) Get(_ context.Context, id string) (*runstore.Record, error)
 	return &runstore.Record{ID: id, Session: codemode.Session{SessionID: id}}, nil
 }
 
-// Claim is the first that is asked of the store about a run that has a place.
-func (s *gatedStore) Claim(_ context.Context, id string) (runstore.Claim, error) {
+// advance is of a run that has a place.
+func (s *gatedStore) advance(id string) {
 	s.entered = append(s.entered, id)
 	<-s.open
-	return nil, runstore.ErrNotFound
 }
 
 // TestNoMoreRunsAreAdvancedThanThereArePlaces: one more than there are places waits until
@@ -239,7 +255,7 @@ func TestNoMoreRunsAreAdvancedThanThereArePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 3
 		store := &gatedStore{open: make(chan struct{})}
-		a := idleAdvancerOf(t, places, store, run.RealClock{}, slog.New(slog.DiscardHandler))
+		a := advancerOf(t, places, run.Config{Store: store, Logger: slog.New(slog.DiscardHandler)}, run.RealClock{}, fakeRuns{store.advance})
 		for i := range places + 1 {
 			a.consider(fmt.Sprint(i))
 			synctest.Wait()
@@ -265,19 +281,14 @@ type listedApprovals struct {
 
 func (l listedApprovals) List(context.Context) ([]*policy.Approval, error) { return l.list, nil }
 
-// namedStore is a store of one machine, whose runs cannot be claimed.
+// namedStore is a store of one machine.
 type namedStore struct {
 	runstore.Store
 	approval string // that each run waits for
-	claimed  chan string
 }
 
 func (s *namedStore) Identity() string                                { return "mine" }
 func (s *namedStore) Reserve(context.Context, string) (func(), error) { return func() {}, nil }
-func (s *namedStore) Claim(_ context.Context, id string) (runstore.Claim, error) {
-	s.claimed <- id
-	return nil, runstore.ErrNotFound
-}
 
 func (s *namedStore) Get(_ context.Context, id string) (*runstore.Record, error) {
 	return &runstore.Record{ID: id, Calls: []runstore.Call{{ID: 1, Method: "call", State: runstore.CallApproval, Approval: s.approval}}}, nil
@@ -287,11 +298,13 @@ func (s *namedStore) Get(_ context.Context, id string) (*runstore.Record, error)
 func TestApprovalsOfAnotherStoreAreLeftToItsHost(t *testing.T) {
 	t.Parallel()
 	for _, of := range []string{"mine", "other"} {
-		store := &namedStore{approval: "apr_1", claimed: make(chan string, 4)}
-		e := newTestEngine(t, store, listedApprovals{list: []*policy.Approval{{ID: "apr_1", RunID: "run_1", Store: of, State: policy.StateAllowed}}})
-		e.advancer.lookAtDecisions()
-		e.advancer.loop.Wait()
-		if goesOn := len(store.claimed) > 0; goesOn != (of == "mine") {
+		advanced := make(chan string, 4)
+		approvals := listedApprovals{list: []*policy.Approval{{ID: "apr_1", RunID: "run_1", Store: of, State: policy.StateAllowed}}}
+		c := run.Config{Store: &namedStore{approval: "apr_1"}, ApprovalStore: approvals, Logger: slog.New(slog.DiscardHandler)}
+		a := advancerOf(t, 1, c, run.RealClock{}, fakeRuns{func(id string) { advanced <- id }})
+		a.lookAtDecisions()
+		a.loop.Wait()
+		if goesOn := len(advanced) > 0; goesOn != (of == "mine") {
 			t.Errorf("after a decision about a run of the store %q it goes on: %v", of, goesOn)
 		}
 	}

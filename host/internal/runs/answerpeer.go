@@ -36,7 +36,7 @@ func (e *Engine) AnswerPeer(ctx context.Context, q *cluster.Request, tell func(*
 // holds reports whether this host has the run under the claim that the asker has seen, or a
 // later one.
 func (e *Engine) holds(q *cluster.Request) bool {
-	r := e.runByID(q.Run)
+	r := e.ByID(q.Run)
 	if r == nil {
 		return false
 	}

@@ -86,7 +86,7 @@ func (e *Engine) PendingInput(ctx context.Context, s codemode.Session, runID, ca
 // callsOf returns the calls of a run of the session that it waits for, from the store
 // if it is not here.
 func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (calls []runstore.Call, _ *codemode.Error) {
-	r := e.runByID(id)
+	r := e.ByID(id)
 	if r == nil {
 		rec, err := e.recordFor(ctx, s, id)
 		if err != nil {

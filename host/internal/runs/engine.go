@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/metrics"
@@ -24,10 +25,10 @@ type Engine struct {
 	*drive.Env
 
 	*guests.Guests
-	foreign atomic.Int64 // suspended runs of builds that are not here
 
 	advancer *advancer // nil: no run goes on without a caller
-	moved    movedRuns
+	moved    *movedRuns
+	sweeper  *sweeper
 	asked    askedHosts
 
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
@@ -62,10 +63,7 @@ func (e gauges) pool() metrics.Pool {
 }
 
 func (e gauges) due() int {
-	if e.advancer == nil {
-		return 0
-	}
-	return int(e.advancer.due.Load())
+	return e.advancer.dueNow()
 }
 
 func (e gauges) engine() (name, id string) {
@@ -89,7 +87,7 @@ func (e gauges) runs() (active, suspended int) {
 	return active, suspended
 }
 
-func (e gauges) foreignRuns() int { return int(e.foreign.Load()) }
+func (e gauges) foreignRuns() int { return int(e.sweeper.foreign.Load()) }
 
 func (e gauges) held() (bytes, limit int64) {
 	if e.Meters == nil {
@@ -98,8 +96,8 @@ func (e gauges) held() (bytes, limit int64) {
 	return e.Meters.Held.Used(), e.Meters.Held.Total()
 }
 
-// runByID returns the run of this process with that id, or nil.
-func (e *Engine) runByID(id string) *drive.Run {
+// ByID returns the run of this process with that id, or nil.
+func (e *Engine) ByID(id string) *drive.Run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.runs[id]
@@ -130,9 +128,9 @@ func beingMoved() *codemode.Error {
 }
 
 // runsOf returns the runs of the session that this process has.
-func (e *Engine) runsOf(s codemode.Session) (out []*drive.Run) { return e.runsOwnedBy(s.Covers) }
+func (e *Engine) runsOf(s codemode.Session) (out []*drive.Run) { return e.OwnedBy(s.Covers) }
 
-func (e *Engine) runsOwnedBy(wanted func(codemode.Session) bool) (out []*drive.Run) {
+func (e *Engine) OwnedBy(wanted func(codemode.Session) bool) (out []*drive.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.runs {
@@ -187,4 +185,9 @@ const (
 
 func (e *Engine) Remember(id string, s codemode.Session, why *codemode.Error) {
 	e.recent.add(id, s, why)
+}
+
+// LetGoOfMoved lets go of idle runs that other processes have by now.
+func (e *Engine) LetGoOfMoved(ctx context.Context, since time.Time) (bool, error) {
+	return e.moved.letGo(ctx, since)
 }

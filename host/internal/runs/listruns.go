@@ -23,7 +23,7 @@ func (e *Engine) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
 }
 
 func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
-	idle, here := e.idleRuns(), e.runsOwnedBy(wanted)
+	idle, here := e.moved.idle(), e.OwnedBy(wanted)
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 
 // Run is Host.Run.
 func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
-	if r := e.runByID(runID); r != nil && (e.Volatile() || !r.IsIdle()) {
+	if r := e.ByID(runID); r != nil && (e.Volatile() || !r.IsIdle()) {
 		if info, ok := r.Info(); ok {
 			return info, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -23,12 +24,12 @@ type idleRun struct {
 	journal.Version
 }
 
-// idleRuns returns the idle runs that other processes may have.
-func (e *Engine) idleRuns() (out []idleRun) {
-	if e.Volatile() {
+// idle returns the idle runs that other processes may have.
+func (m *movedRuns) idle() (out []idleRun) {
+	if m.env.Volatile() {
 		return nil
 	}
-	for _, r := range e.runsOwnedBy(func(codemode.Session) bool { return true }) {
+	for _, r := range m.runs.OwnedBy(func(codemode.Session) bool { return true }) {
 		if r.IsIdle() {
 			r.Record.Exclusive(func() { out = append(out, idleRun{r, r.Record.Version()}) })
 		}
@@ -38,27 +39,30 @@ func (e *Engine) idleRuns() (out []idleRun) {
 
 // movedRuns are the looks for runs that have moved.
 type movedRuns struct {
+	env  *run.Env
+	runs liveRuns
+
 	mu    sync.Mutex
 	pace  pace
 	found time.Time // when the newest look that has found one ended
 }
 
-// LetGoOfMoved lets go of idle runs that have moved. It reports whether there were any
+// letGo lets go of idle runs that have moved. It reports whether there were any
 // since a moment.
-func (e *Engine) LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error) {
-	e.moved.mu.Lock()
-	defer e.moved.mu.Unlock()
-	e.moved.pace.look(func() {
-		idle := e.idleRuns()
+func (m *movedRuns) letGo(ctx context.Context, since time.Time) (moved bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pace.look(func() {
+		idle := m.idle()
 		if len(idle) == 0 {
 			return
 		}
 		var records []*runstore.Record
-		if records, err = e.Store.List(ctx); err == nil && leaveMoved(idle, records) > 0 {
-			e.moved.found = time.Now()
+		if records, err = m.env.Store.List(ctx); err == nil && leaveMoved(idle, records) > 0 {
+			m.found = time.Now()
 		}
 	})
-	return e.moved.found.After(since), err
+	return m.found.After(since), err
 }
 
 // leaveMoved lets go of those runs that the store no longer has as they were, and returns

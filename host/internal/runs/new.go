@@ -18,6 +18,8 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{Env: drive.NewEnv(base), Guests: guests.New(base), runs: make(map[string]*drive.Run)}
 	e.Home = e
+	e.moved = &movedRuns{env: base, runs: e}
+	e.sweeper = &sweeper{Env: base, runs: e, guests: e.Guests, moved: e.moved}
 	e.Hint = func(id string) { e.advancer.hint(id) }
 	return e
 }
@@ -28,7 +30,17 @@ func (e *Engine) Configure(c run.Config) {
 	e.Config = c
 	e.KeptPrograms = pipeline.KeptPrograms{ProgramConfig: c.Programs, Guard: e.Guard, Log: c.Logger}
 	e.Meters = run.NewMeters(c.Quotas, c.MaxWorkers, e.Settings)
-	e.advancer = newAdvancer(e, c.Advance)
+	e.advancer = newAdvancer(e.Env, e, c.Advance)
 	e.ApprovalWatcher.Approvals, e.ApprovalWatcher.Log, e.ApprovalWatcher.Guard, e.ApprovalWatcher.Retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
 	e.asked.every = c.Times.HostLook
+}
+
+// StartAdvancing starts to go on with runs that no caller waits for, if the engine is to.
+func (e *Engine) StartAdvancing() {
+	e.advancer.start()
+}
+
+// StartSweeping starts the sweeper, which ends with the engine.
+func (e *Engine) StartSweeping() {
+	e.Background.Go(func() { e.sweeper.run() })
 }

@@ -19,7 +19,7 @@ import (
 // run is neither stored nor reserved is an orphan.
 
 // endOrphans cancels the questions of runs that no host can continue.
-func (e sweeper) endOrphans(ctx context.Context) error {
+func (e *sweeper) endOrphans(ctx context.Context) error {
 	store, ok := e.Store.(runstore.Identified)
 	if !ok {
 		return nil
@@ -43,8 +43,8 @@ func (e sweeper) endOrphans(ctx context.Context) error {
 }
 
 // endOrphan cancels the questions of one run, unless someone has it or can.
-func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id string, questions []*policy.Approval) error {
-	if e.runByID(id) != nil {
+func (e *sweeper) endOrphan(ctx context.Context, store runstore.Identified, id string, questions []*policy.Approval) error {
+	if e.runs.ByID(id) != nil {
 		return nil
 	}
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
@@ -82,7 +82,7 @@ func (e sweeper) endOrphan(ctx context.Context, store runstore.Identified, id st
 }
 
 // stillPending are those questions that no other sweeper has ended since they were listed.
-func (e sweeper) stillPending(ctx context.Context, questions []*policy.Approval) (pending []*policy.Approval, err error) {
+func (e *sweeper) stillPending(ctx context.Context, questions []*policy.Approval) (pending []*policy.Approval, err error) {
 	for _, a := range questions {
 		now, err := e.ApprovalStore.Get(ctx, a.ID)
 		switch {

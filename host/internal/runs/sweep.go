@@ -2,19 +2,27 @@ package runs
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
+
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
+	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
 // sweeper ends what belonged to processes that are gone.
-type sweeper struct{ *Engine }
-
-// StartSweeping starts the sweeper, which ends with the engine.
-func (e *Engine) StartSweeping() {
-	e.Background.Go(func() { sweeper{e}.sweep(e.Life) })
+type sweeper struct {
+	*run.Env
+	runs    liveRuns
+	guests  *guests.Guests
+	moved   *movedRuns
+	foreign atomic.Int64 // suspended runs of builds that are not here
 }
 
+// run sweeps until the engine ends.
+func (e *sweeper) run() { e.sweep(e.Life) }
+
 // sweep runs until ctx ends.
-func (e sweeper) sweep(ctx context.Context) {
+func (e *sweeper) sweep(ctx context.Context) {
 	tick := time.NewTicker(e.Times.SweepEvery)
 	defer tick.Stop()
 	first := time.NewTimer(e.Times.KeepFirst)
@@ -33,16 +41,16 @@ func (e sweeper) sweep(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
-			e.Guard(func() { e.KeepBuilds(ctx) })
+			e.Guard(func() { e.guests.KeepBuilds(ctx) })
 		}
 	}
 }
 
-func (e sweeper) sweepOnce(ctx context.Context) {
+func (e *sweeper) sweepOnce(ctx context.Context) {
 	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("expired runs were not deleted", "error", err)
 	}
-	if _, err := e.LetGoOfMoved(ctx, time.Now()); err != nil && ctx.Err() == nil {
+	if _, err := e.moved.letGo(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("runs that other processes have were not forgotten", "error", err)
 	}
 	if err := e.ApprovalStore.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -55,7 +63,7 @@ func (e sweeper) sweepOnce(ctx context.Context) {
 
 // countForeign counts the suspended runs that no guest of this host can go on with, for
 // the metrics, and warns of them once.
-func (e sweeper) countForeign(ctx context.Context) {
+func (e *sweeper) countForeign(ctx context.Context) {
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -65,7 +73,7 @@ func (e sweeper) countForeign(ctx context.Context) {
 	}
 	n, last := 0, time.Time{}
 	for _, rec := range records {
-		if !e.Has(rec) {
+		if !e.guests.Has(rec) {
 			n++
 			if rec.Expires.After(last) {
 				last = rec.Expires

@@ -23,21 +23,21 @@ func (e *Engine) Inspect() Inspector { return Inspector{e} }
 
 // Expire ends a suspended run as if its time were over, and returns once it has.
 func (i Inspector) Expire(id string) {
-	if r := i.e.runByID(id); r != nil {
+	if r := i.e.ByID(id); r != nil {
 		r.ExpireAt(time.Now().Add(365 * 24 * time.Hour))
 	}
 }
 
 // Aborted returns once a run of this process is being ended.
 func (i Inspector) Aborted(id string) {
-	if r := i.e.runByID(id); r != nil {
+	if r := i.e.ByID(id); r != nil {
 		<-r.Context.Done()
 	}
 }
 
 // Ended returns once a run of this process is over, or another process has it.
 func (i Inspector) Ended(id string) {
-	if r := i.e.runByID(id); r != nil {
+	if r := i.e.ByID(id); r != nil {
 		<-r.Gone
 	}
 }
@@ -55,17 +55,17 @@ func (i Inspector) SetClock(c run.Clock) { i.e.Clock = c }
 // LeftToRun returns what is left of a run's processor time, and what of it went to the
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
-	r := i.e.runByID(id)
+	r := i.e.ByID(id)
 	c, _ := r.Calls.CountedAt(time.Now(), time.Now())
 	return max(0, r.Settings.CPUBudget-calls.Computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
 }
 
 // HoldsImage reports whether a suspended run has its image in memory, apart from its store.
-func (i Inspector) HoldsImage(id string) bool { return i.e.runByID(id).HoldsImage() }
+func (i Inspector) HoldsImage(id string) bool { return i.e.ByID(id).HoldsImage() }
 
 // Settled counts the calls of a run that have settled and were not delivered.
 func (i Inspector) Settled(id string) (n int) {
-	for _, c := range i.e.runByID(id).Calls.List() {
+	for _, c := range i.e.ByID(id).Calls.List() {
 		if c.State == runstore.CallSettled {
 			n++
 		}
@@ -74,7 +74,7 @@ func (i Inspector) Settled(id string) (n int) {
 }
 
 // EndOrphans ends the approvals of runs that are gone, as the sweeper does.
-func (i Inspector) EndOrphans(ctx context.Context) error { return sweeper{i.e}.endOrphans(ctx) }
+func (i Inspector) EndOrphans(ctx context.Context) error { return i.e.sweeper.endOrphans(ctx) }
 
 // Taken returns what is used of each quota, by its name.
 func (i Inspector) Taken() map[string]int64 {
@@ -104,7 +104,7 @@ func (i Inspector) TakeReport(s codemode.Session, to *view.Access, rep *wire.Rep
 
 // LocksTaken counts how often the locks of a run were taken.
 func (i Inspector) LocksTaken(id string) (n uint64) {
-	r := i.e.runByID(id)
+	r := i.e.ByID(id)
 	for _, m := range []*calls.CountedMutex{&r.Mu, &r.Scopes.Mu, &r.Used.Mu} {
 		n += m.TimesTaken()
 	}

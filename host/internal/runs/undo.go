@@ -125,7 +125,7 @@ func reversible(s runstore.EffectState) bool {
 // HasEnded refuses a run that can still go on.
 func (e *Engine) hasEnded(ctx context.Context, runID string) *codemode.Error {
 	goesOn := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
-	if e.runByID(runID) != nil {
+	if e.ByID(runID) != nil {
 		return goesOn
 	}
 	_, err := e.Store.Get(ctx, runID)

@@ -108,7 +108,7 @@ const processTool = "process"
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
 func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*drive.Run, *runstore.Record, *codemode.Error) {
-	r := e.runByID(id)
+	r := e.ByID(id)
 	if r == nil {
 		return e.load(ctx, s, id, wait, turn)
 	}
@@ -192,4 +192,21 @@ func (e *Engine) explainMissing(f *codemode.Error, s codemode.Session, id string
 		advice = "It had called tools: find out what they did before you start the program again."
 	}
 	return fault.Add(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
+}
+
+// Advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
+// reports whether it got as far as there was something to deliver; if not, the failure may say why.
+func (e *Engine) Advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *codemode.Error) {
+	if f := e.enter(); f != nil {
+		return false, f
+	}
+	defer e.driving.Leave()
+	ctx = run.LeavesTheRun(ctx)
+	r, rec, f := e.resumable(ctx, s, id, 0, nil)
+	if f != nil {
+		return false, f
+	}
+	kept := e.NewDelivery()
+	defer kept.Release()
+	return r.DriveUnattended(ctx, rec, kept)
 }

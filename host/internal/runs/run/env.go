@@ -175,3 +175,9 @@ type ProgramConfig struct {
 	// ModelsSave lets programs save programs.
 	ModelsSave bool
 }
+
+// Scheduler is the store of runs, if it knows which runs can go on; else nil.
+func (e *Env) Scheduler() runstore.Scheduler {
+	s, _ := e.Store.(runstore.Scheduler)
+	return s
+}

@@ -1,0 +1,20 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
+)
+
+// liveRuns are the runs of this process, and the runs of the store as far as it takes them.
+type liveRuns interface {
+	// ByID returns the run of this process with that id, or nil.
+	ByID(id string) *drive.Run
+	// OwnedBy returns the runs of the wanted sessions.
+	OwnedBy(wanted func(codemode.Session) bool) []*drive.Run
+	// Advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
+	// reports whether it got as far as there was something to deliver; if not, the failure may
+	// say why.
+	Advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *codemode.Error)
+}
