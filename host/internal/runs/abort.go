@@ -46,7 +46,7 @@ func (e *Engine) abortAnywhere(ctx context.Context, s codemode.Session, id strin
 
 // abortHere is Abort of a run that this host has, or takes.
 func (e *Engine) abortHere(ctx context.Context, s codemode.Session, runID string) (*codemode.Result, *codemode.Error) {
-	defer e.advancer.yieldTo(ctx, runID)()
+	defer e.advancer.YieldTo(ctx, runID)()
 	r := e.ByID(runID)
 	aborted := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted.")
 	if r == nil {
@@ -108,7 +108,7 @@ func (e *Engine) EndSession(ctx context.Context, s codemode.Session) (ended int,
 
 // abortStored forgets a run that only the store knows, and returns its last record.
 func (e *Engine) abortStored(ctx context.Context, s codemode.Session, id string) (*runstore.Record, *codemode.Error) {
-	defer e.advancer.yieldTo(ctx, id)()
+	defer e.advancer.YieldTo(ctx, id)()
 	if _, err := e.recordFor(ctx, s, id); err != nil {
 		return nil, fault.FromStore(err)
 	}

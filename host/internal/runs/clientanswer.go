@@ -102,7 +102,7 @@ func (e *Engine) callsOf(ctx context.Context, s codemode.Session, id string) (ca
 
 // answerable returns a run of the session, from the store if it is not here.
 func (e *Engine) answerable(ctx context.Context, s codemode.Session, id string) (*drive.Run, *codemode.Error) {
-	defer e.advancer.yieldTo(ctx, id)()
+	defer e.advancer.YieldTo(ctx, id)()
 	e.answering.Lock() // of several answers to one stored run, one loads it
 	defer e.answering.Unlock()
 	e.mu.Lock()

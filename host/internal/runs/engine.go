@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
+	"github.com/quoinhq/quoin/host/internal/runs/upkeep"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -26,9 +27,9 @@ type Engine struct {
 
 	*guests.Guests
 
-	advancer *advancer // nil: no run goes on without a caller
-	moved    *movedRuns
-	sweeper  *sweeper
+	advancer *upkeep.Advancer // nil: no run goes on without a caller
+	moved    *upkeep.Moved
+	sweeper  *upkeep.Sweeper
 	asked    askedHosts
 
 	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
@@ -63,7 +64,7 @@ func (e gauges) pool() metrics.Pool {
 }
 
 func (e gauges) due() int {
-	return e.advancer.dueNow()
+	return e.advancer.DueNow()
 }
 
 func (e gauges) engine() (name, id string) {
@@ -87,7 +88,7 @@ func (e gauges) runs() (active, suspended int) {
 	return active, suspended
 }
 
-func (e gauges) foreignRuns() int { return int(e.sweeper.foreign.Load()) }
+func (e gauges) foreignRuns() int { return e.sweeper.ForeignRuns() }
 
 func (e gauges) held() (bytes, limit int64) {
 	if e.Meters == nil {
@@ -189,5 +190,5 @@ func (e *Engine) Remember(id string, s codemode.Session, why *codemode.Error) {
 
 // LetGoOfMoved lets go of idle runs that other processes have by now.
 func (e *Engine) LetGoOfMoved(ctx context.Context, since time.Time) (bool, error) {
-	return e.moved.letGo(ctx, since)
+	return e.moved.LetGo(ctx, since)
 }

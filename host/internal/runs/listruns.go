@@ -9,6 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
+	"github.com/quoinhq/quoin/host/internal/runs/upkeep"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -23,12 +24,12 @@ func (e *Engine) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
 }
 
 func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
-	idle, here := e.moved.idle(), e.OwnedBy(wanted)
+	idle, here := e.moved.Idle(), e.OwnedBy(wanted)
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	leaveMoved(idle, records)
+	upkeep.LeaveMoved(idle, records)
 	seen := make(map[string]bool)
 	out := []codemode.RunInfo{}
 	for _, r := range here {

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
+	"github.com/quoinhq/quoin/host/internal/runs/upkeep"
 )
 
 // New makes an engine. Configure and Start follow, in this order.
@@ -18,9 +19,9 @@ func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
 	e := &Engine{Env: drive.NewEnv(base), Guests: guests.New(base), runs: make(map[string]*drive.Run)}
 	e.Home = e
-	e.moved = &movedRuns{env: base, runs: e}
-	e.sweeper = &sweeper{Env: base, runs: e, guests: e.Guests, moved: e.moved}
-	e.Hint = func(id string) { e.advancer.hint(id) }
+	e.moved = upkeep.NewMoved(base, e)
+	e.sweeper = upkeep.NewSweeper(base, e, e.Guests, e.moved)
+	e.Hint = func(id string) { e.advancer.Hint(id) }
 	return e
 }
 
@@ -30,17 +31,17 @@ func (e *Engine) Configure(c run.Config) {
 	e.Config = c
 	e.KeptPrograms = pipeline.KeptPrograms{ProgramConfig: c.Programs, Guard: e.Guard, Log: c.Logger}
 	e.Meters = run.NewMeters(c.Quotas, c.MaxWorkers, e.Settings)
-	e.advancer = newAdvancer(e.Env, e, c.Advance)
+	e.advancer = upkeep.NewAdvancer(e.Env, e, c.Advance)
 	e.ApprovalWatcher.Approvals, e.ApprovalWatcher.Log, e.ApprovalWatcher.Guard, e.ApprovalWatcher.Retry = c.ApprovalStore, c.Logger, e.Guard, c.Times.ApprovalRetry
 	e.asked.every = c.Times.HostLook
 }
 
 // StartAdvancing starts to go on with runs that no caller waits for, if the engine is to.
 func (e *Engine) StartAdvancing() {
-	e.advancer.start()
+	e.advancer.Start()
 }
 
 // StartSweeping starts the sweeper, which ends with the engine.
 func (e *Engine) StartSweeping() {
-	e.Background.Go(func() { e.sweeper.run() })
+	e.Background.Go(func() { e.sweeper.Run() })
 }

@@ -36,7 +36,7 @@ func (e *Engine) Close() {
 		runs = append(runs, r)
 	}
 	e.mu.Unlock()
-	e.advancer.stop()
+	e.advancer.Stop()
 	// A run that an answer is loading is parked first, so that its record stays.
 	e.answering.Lock()
 	//lint:ignore SA2001 Close only waits for it

@@ -74,7 +74,7 @@ func (i Inspector) Settled(id string) (n int) {
 }
 
 // EndOrphans ends the approvals of runs that are gone, as the sweeper does.
-func (i Inspector) EndOrphans(ctx context.Context) error { return i.e.sweeper.endOrphans(ctx) }
+func (i Inspector) EndOrphans(ctx context.Context) error { return i.e.sweeper.EndOrphans(ctx) }
 
 // Taken returns what is used of each quota, by its name.
 func (i Inspector) Taken() map[string]int64 {

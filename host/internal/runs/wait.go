@@ -63,7 +63,7 @@ func (e *Engine) waitHere(ctx context.Context, a *observe.Entry, s codemode.Sess
 	if f := e.StoreAway(ctx); f != nil {
 		return nil, fault.Add(f, fault.KeptAsItWas)
 	}
-	defer e.advancer.yieldTo(ctx, runID)()
+	defer e.advancer.YieldTo(ctx, runID)()
 	r, rec, f := e.resumable(ctx, s, runID, wait, turn)
 	if f != nil && errors.Is(f, runstore.ErrEnded) {
 		var res *codemode.Result

@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"context"
@@ -24,8 +24,8 @@ type idleRun struct {
 	journal.Version
 }
 
-// idle returns the idle runs that other processes may have.
-func (m *movedRuns) idle() (out []idleRun) {
+// Idle returns the Idle runs that other processes may have.
+func (m *Moved) Idle() (out []idleRun) {
 	if m.env.Volatile() {
 		return nil
 	}
@@ -37,37 +37,39 @@ func (m *movedRuns) idle() (out []idleRun) {
 	return out
 }
 
-// movedRuns are the looks for runs that have moved.
-type movedRuns struct {
+// Moved are the looks for runs that have moved.
+type Moved struct {
 	env  *run.Env
-	runs liveRuns
+	runs Runs
 
 	mu    sync.Mutex
 	pace  pace
 	found time.Time // when the newest look that has found one ended
 }
 
-// letGo lets go of idle runs that have moved. It reports whether there were any
+func NewMoved(e *run.Env, runs Runs) *Moved { return &Moved{env: e, runs: runs} }
+
+// LetGo lets go of idle runs that have moved. It reports whether there were any
 // since a moment.
-func (m *movedRuns) letGo(ctx context.Context, since time.Time) (moved bool, err error) {
+func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pace.look(func() {
-		idle := m.idle()
+		idle := m.Idle()
 		if len(idle) == 0 {
 			return
 		}
 		var records []*runstore.Record
-		if records, err = m.env.Store.List(ctx); err == nil && leaveMoved(idle, records) > 0 {
+		if records, err = m.env.Store.List(ctx); err == nil && LeaveMoved(idle, records) > 0 {
 			m.found = time.Now()
 		}
 	})
 	return m.found.After(since), err
 }
 
-// leaveMoved lets go of those runs that the store no longer has as they were, and returns
+// LeaveMoved lets go of those runs that the store no longer has as they were, and returns
 // how many they are. The records were listed after the runs.
-func leaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
+func LeaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 	stored := make(map[string]*runstore.Record, len(records))
 	for _, rec := range records {
 		stored[rec.ID] = rec

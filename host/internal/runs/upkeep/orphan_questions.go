@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 // store that is: a reservation ends with the process that holds it, and a question whose
 // run is neither stored nor reserved is an orphan.
 
-// endOrphans cancels the questions of runs that no host can continue.
-func (e *sweeper) endOrphans(ctx context.Context) error {
+// EndOrphans cancels the questions of runs that no host can continue.
+func (e *Sweeper) EndOrphans(ctx context.Context) error {
 	store, ok := e.Store.(runstore.Identified)
 	if !ok {
 		return nil
@@ -43,8 +43,8 @@ func (e *sweeper) endOrphans(ctx context.Context) error {
 }
 
 // endOrphan cancels the questions of one run, unless someone has it or can.
-func (e *sweeper) endOrphan(ctx context.Context, store runstore.Identified, id string, questions []*policy.Approval) error {
-	if e.runs.ByID(id) != nil {
+func (e *Sweeper) endOrphan(ctx context.Context, store runstore.Identified, id string, questions []*policy.Approval) error {
+	if e.Runs.ByID(id) != nil {
 		return nil
 	}
 	if _, err := e.Store.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
@@ -82,7 +82,7 @@ func (e *sweeper) endOrphan(ctx context.Context, store runstore.Identified, id s
 }
 
 // stillPending are those questions that no other sweeper has ended since they were listed.
-func (e *sweeper) stillPending(ctx context.Context, questions []*policy.Approval) (pending []*policy.Approval, err error) {
+func (e *Sweeper) stillPending(ctx context.Context, questions []*policy.Approval) (pending []*policy.Approval, err error) {
 	for _, a := range questions {
 		now, err := e.ApprovalStore.Get(ctx, a.ID)
 		switch {

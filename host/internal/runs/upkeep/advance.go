@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// advancer goes on with suspended runs that no caller waits for, once one of their timers
+// Advancer goes on with suspended runs that no caller waits for, once one of their timers
 // is due or one of their calls has an answer. What a program puts out meanwhile is kept
 // for the next wait, and so is the result of one that ends.
 //
 // Hints say which run may go on: a call of this process that has settled, a decision, a
 // notice of the store. Each Times.PollEvery a poll finds what hints have missed. At most
 // Config.Advance runs are advanced at once, and sessions get their turns. A caller comes
-// first: see yieldTo.
-type advancer struct {
+// first: see YieldTo.
+type Advancer struct {
 	env    *drive.Env
-	runs   liveRuns
+	runs   Runs
 	places *quota.Meter
 	hints  chan string // ids of runs that may go on; what does not fit is left to the poll
 	life   context.Context
@@ -57,28 +57,28 @@ const (
 	maxPauses        = 4096 // runs whose pauses are remembered
 )
 
-// start starts to go on with runs that no caller waits for.
-func (a *advancer) start() {
+// Start starts to go on with runs that no caller waits for.
+func (a *Advancer) Start() {
 	if a != nil {
 		a.loop.Go(a.serve)
 	}
 }
 
-// dueNow is how many runs can go on that the last poll has found.
-func (a *advancer) dueNow() int {
+// DueNow is how many runs can go on that the last poll has found.
+func (a *Advancer) DueNow() int {
 	if a == nil {
 		return 0
 	}
 	return int(a.due.Load())
 }
 
-// newAdvancer makes an advancer of that many places, or nil without any. The methods of
+// NewAdvancer makes an advancer of that many places, or nil without any. The methods of
 // a nil advancer do nothing.
-func newAdvancer(e *drive.Env, runs liveRuns, places int) *advancer {
+func NewAdvancer(e *drive.Env, runs Runs, places int) *Advancer {
 	if places <= 0 {
 		return nil
 	}
-	a := &advancer{
+	a := &Advancer{
 		env: e, runs: runs, places: quota.NewMeter("advances", "runs that go on without a caller", "server.advance", int64(places), quota.SharesOf(e.Quotas)),
 		hints: make(chan string, 64*candidatesAPlace), advances: map[string]*advance{}, callers: map[string]int{}, pauses: map[string]pause{},
 	}
@@ -87,7 +87,7 @@ func newAdvancer(e *drive.Env, runs liveRuns, places int) *advancer {
 }
 
 // serve looks for runs that can go on until the advancer is stopped.
-func (a *advancer) serve() {
+func (a *Advancer) serve() {
 	times := &a.env.Times
 	tick := time.NewTicker(times.PollEvery)
 	defer tick.Stop()
@@ -120,8 +120,8 @@ func (a *advancer) serve() {
 	}
 }
 
-// hint says that a run may go on.
-func (a *advancer) hint(id string) {
+// Hint says that a run may go on.
+func (a *Advancer) Hint(id string) {
 	if a == nil {
 		return
 	}
@@ -132,28 +132,28 @@ func (a *advancer) hint(id string) {
 }
 
 // lookHere considers the runs that this process has parked.
-func (a *advancer) lookHere() {
+func (a *Advancer) lookHere() {
 	for _, r := range a.runs.OwnedBy(func(codemode.Session) bool { return true }) {
 		a.considerParked(r.ID)
 	}
 }
 
 // considerParked considers a run that this process has parked, if there is something to deliver.
-func (a *advancer) considerParked(id string) {
+func (a *Advancer) considerParked(id string) {
 	if r := a.runs.ByID(id); r != nil && r.CanAdvance() {
 		a.consider(id)
 	}
 }
 
 // room is how many more runs may wait for a place.
-func (a *advancer) room() int {
+func (a *Advancer) room() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return int(a.places.Total())*candidatesAPlace - len(a.advances)
 }
 
 // paused is how many runs are left alone for now.
-func (a *advancer) paused() int {
+func (a *Advancer) paused() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.pauses)
@@ -161,7 +161,7 @@ func (a *advancer) paused() int {
 
 // consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
 // is being advanced, or it could not go on a short time ago.
-func (a *advancer) consider(id string) {
+func (a *Advancer) consider(id string) {
 	if r := a.runs.ByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.CanAdvance()) {
 		return
 	}
@@ -181,18 +181,18 @@ func (a *advancer) consider(id string) {
 }
 
 // done forgets an advance that is over.
-func (a *advancer) done(id string, one *advance) {
+func (a *Advancer) done(id string, one *advance) {
 	one.leave()
 	a.mu.Lock()
 	delete(a.advances, id)
 	a.mu.Unlock()
 	close(one.over)
-	a.hint(id) // for calls that have settled meanwhile
+	a.Hint(id) // for calls that have settled meanwhile
 }
 
-// yieldTo has a run that goes on without a caller suspended for one, and waits for that. The
+// YieldTo has a run that goes on without a caller suspended for one, and waits for that. The
 // run is left to callers until release.
-func (a *advancer) yieldTo(ctx context.Context, id string) (release func()) {
+func (a *Advancer) YieldTo(ctx context.Context, id string) (release func()) {
 	if a == nil {
 		return func() {}
 	}
@@ -217,8 +217,8 @@ func (a *advancer) yieldTo(ctx context.Context, id string) (release func()) {
 	}
 }
 
-// stop ends all advances; their runs stay in the store.
-func (a *advancer) stop() {
+// Stop ends all advances; their runs stay in the store.
+func (a *Advancer) Stop() {
 	if a == nil {
 		return
 	}
@@ -236,7 +236,7 @@ func (a *advancer) stop() {
 }
 
 // attempt goes on with a run once it is the turn of its session.
-func (a *advancer) attempt(ctx context.Context, id string) {
+func (a *Advancer) attempt(ctx context.Context, id string) {
 	s, err := a.sessionOf(ctx, id)
 	if err != nil {
 		a.couldNot(id, fault.FromStore(err))
@@ -268,7 +268,7 @@ func (a *advancer) attempt(ctx context.Context, id string) {
 }
 
 // sessionOf returns the session of a run, here or in the store.
-func (a *advancer) sessionOf(ctx context.Context, id string) (codemode.Session, error) {
+func (a *Advancer) sessionOf(ctx context.Context, id string) (codemode.Session, error) {
 	if r := a.runs.ByID(id); r != nil {
 		return r.Session, nil
 	}
@@ -286,7 +286,7 @@ type pause struct {
 }
 
 // couldNot leaves a run alone for a while that could not go on. The log has the first time.
-func (a *advancer) couldNot(id string, f *codemode.Error) {
+func (a *Advancer) couldNot(id string, f *codemode.Error) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended
 	}

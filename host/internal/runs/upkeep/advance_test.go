@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"bytes"
@@ -41,19 +41,19 @@ type stoppedClock struct {
 func (c *stoppedClock) Now() time.Time { return c.now }
 
 // idleAdvancer is an advancer of one place that looks for nothing by itself.
-func idleAdvancer(t *testing.T, store runstore.Store, clock run.Clock, log *slog.Logger) *advancer {
+func idleAdvancer(t *testing.T, store runstore.Store, clock run.Clock, log *slog.Logger) *Advancer {
 	t.Helper()
 	return idleAdvancerOf(t, 1, store, clock, log)
 }
 
-func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock run.Clock, log *slog.Logger) *advancer {
+func idleAdvancerOf(t *testing.T, places int, store runstore.Store, clock run.Clock, log *slog.Logger) *Advancer {
 	t.Helper()
 	return advancerOf(t, places, run.Config{Store: store, Logger: log}, clock, fakeRuns{})
 }
 
-func advancerOf(t *testing.T, places int, c run.Config, clock run.Clock, runs liveRuns) *advancer {
+func advancerOf(t *testing.T, places int, c run.Config, clock run.Clock, runs Runs) *Advancer {
 	c.Quotas, c.Times = codemode.Quotas{}.WithDefaults(), timing.Defaults
-	return newAdvancer(drive.NewEnv(&run.Env{Config: c, Clock: clock, Life: t.Context()}), runs, places)
+	return NewAdvancer(drive.NewEnv(&run.Env{Config: c, Clock: clock, Life: t.Context()}), runs, places)
 }
 
 // fakeRuns has no run of this process.
@@ -96,7 +96,7 @@ func TestARunThatCannotGoOnIsLeftAlone(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "the disk is gone") {
 		t.Errorf("the log has %d lines:\n%s", n, log.String())
 	}
-	a.yieldTo(t.Context(), "run")() // a caller has looked at it
+	a.YieldTo(t.Context(), "run")() // a caller has looked at it
 	if got := attempts(0); got != 1 {
 		t.Errorf("%d attempts after a caller came", got)
 	}
@@ -141,7 +141,7 @@ func TestACallerComesFirst(t *testing.T) {
 	t.Parallel()
 	store := &brokenStore{err: runstore.ErrNotFound}
 	a := idleAdvancer(t, store, run.RealClock{}, slog.New(slog.DiscardHandler))
-	one, two := a.yieldTo(t.Context(), "run"), a.yieldTo(t.Context(), "run")
+	one, two := a.YieldTo(t.Context(), "run"), a.YieldTo(t.Context(), "run")
 	for _, release := range []func(){one, two} {
 		a.consider("run")
 		a.loop.Wait()
@@ -160,11 +160,11 @@ func TestACallerComesFirst(t *testing.T) {
 // TestNoAdvancer: an engine that is not to advance has none, and asks it all the same.
 func TestNoAdvancer(t *testing.T) {
 	t.Parallel()
-	var a *advancer
-	a.hint("run")
-	a.yieldTo(t.Context(), "run")()
-	a.stop()
-	if newAdvancer(nil, fakeRuns{}, 0) != nil {
+	var a *Advancer
+	a.Hint("run")
+	a.YieldTo(t.Context(), "run")()
+	a.Stop()
+	if NewAdvancer(nil, fakeRuns{}, 0) != nil {
 		t.Error("there is one")
 	}
 }

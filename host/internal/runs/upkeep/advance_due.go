@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"time"
@@ -13,7 +13,7 @@ import (
 // was asked, the store of approvals has the decision.
 
 // watch returns what tells of runs that were woken, and of decisions.
-func (a *advancer) watch() (woken <-chan string, decided <-chan struct{}) {
+func (a *Advancer) watch() (woken <-chan string, decided <-chan struct{}) {
 	if s := a.env.Scheduler(); s != nil {
 		woken = s.Watch(a.life)
 	}
@@ -24,7 +24,7 @@ func (a *advancer) watch() (woken <-chan string, decided <-chan struct{}) {
 }
 
 // lookAtStore considers the runs of the store that can go on and that no process has.
-func (a *advancer) lookAtStore() {
+func (a *Advancer) lookAtStore() {
 	s, room := a.env.Scheduler(), a.room()
 	if s == nil {
 		return
@@ -48,14 +48,14 @@ func (a *advancer) lookAtStore() {
 
 // looksAtDecisions reports whether decisions about runs that no process has are to be looked for.
 // A store of several hosts has a run taken over whose host has ended, and then that host waits.
-func (a *advancer) looksAtDecisions() bool {
+func (a *Advancer) looksAtDecisions() bool {
 	_, shared := a.env.Store.(runstore.Shared)
 	return !shared && !a.env.Volatile() && a.env.StoreID() != ""
 }
 
 // lookAtDecisions considers the runs that no process has and for which a person has decided, or
 // has let the time pass.
-func (a *advancer) lookAtDecisions() {
+func (a *Advancer) lookAtDecisions() {
 	e := a.env
 	list, err := e.ApprovalStore.List(a.life)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *advancer) lookAtDecisions() {
 
 // isAwaited reports whether a stored run waits for an approval. A record that cannot be read
 // waits for nothing.
-func (a *advancer) isAwaited(q *policy.Approval) bool {
+func (a *Advancer) isAwaited(q *policy.Approval) bool {
 	rec, err := a.env.Store.Get(a.life, q.RunID)
 	if err != nil {
 		return false

@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 )
 
-// liveRuns are the runs of this process, and the runs of the store as far as it takes them.
-type liveRuns interface {
+// Runs are the runs of this process, and the runs of the store as far as it takes them.
+type Runs interface {
 	// ByID returns the run of this process with that id, or nil.
 	ByID(id string) *drive.Run
 	// OwnedBy returns the runs of the wanted sessions.

@@ -1,4 +1,4 @@
-package runs
+package upkeep
 
 import (
 	"context"
@@ -9,20 +9,27 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
-// sweeper ends what belonged to processes that are gone.
-type sweeper struct {
+// Sweeper ends what belonged to processes that are gone.
+type Sweeper struct {
 	*run.Env
-	runs    liveRuns
+	Runs    Runs
 	guests  *guests.Guests
-	moved   *movedRuns
+	moved   *Moved
 	foreign atomic.Int64 // suspended runs of builds that are not here
 }
 
-// run sweeps until the engine ends.
-func (e *sweeper) run() { e.sweep(e.Life) }
+func NewSweeper(e *run.Env, runs Runs, g *guests.Guests, moved *Moved) *Sweeper {
+	return &Sweeper{Env: e, Runs: runs, guests: g, moved: moved}
+}
+
+// ForeignRuns counts the suspended runs of builds that are not here.
+func (e *Sweeper) ForeignRuns() int { return int(e.foreign.Load()) }
+
+// Run sweeps until the engine ends.
+func (e *Sweeper) Run() { e.sweep(e.Life) }
 
 // sweep runs until ctx ends.
-func (e *sweeper) sweep(ctx context.Context) {
+func (e *Sweeper) sweep(ctx context.Context) {
 	tick := time.NewTicker(e.Times.SweepEvery)
 	defer tick.Stop()
 	first := time.NewTimer(e.Times.KeepFirst)
@@ -46,24 +53,24 @@ func (e *sweeper) sweep(ctx context.Context) {
 	}
 }
 
-func (e *sweeper) sweepOnce(ctx context.Context) {
+func (e *Sweeper) sweepOnce(ctx context.Context) {
 	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("expired runs were not deleted", "error", err)
 	}
-	if _, err := e.moved.letGo(ctx, time.Now()); err != nil && ctx.Err() == nil {
+	if _, err := e.moved.LetGo(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("runs that other processes have were not forgotten", "error", err)
 	}
 	if err := e.ApprovalStore.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("old approvals were not deleted", "error", err)
 	}
-	if err := e.endOrphans(ctx); err != nil && ctx.Err() == nil {
+	if err := e.EndOrphans(ctx); err != nil && ctx.Err() == nil {
 		e.Logger.Error("approvals of runs that have ended were not cancelled", "error", err)
 	}
 }
 
 // countForeign counts the suspended runs that no guest of this host can go on with, for
 // the metrics, and warns of them once.
-func (e *sweeper) countForeign(ctx context.Context) {
+func (e *Sweeper) countForeign(ctx context.Context) {
 	records, err := e.Store.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
