@@ -22,9 +22,9 @@ const troubleshooting = "docs/guide/troubleshooting.md"
 var codeSources = []struct{ of, file, prefix string }{
 	{"result", "host/codemode/error.go", "Code"},
 	{"reason of a result", "host/codemode/error.go", "Reason"},
-	{"call", "host/internal/runs/rejection.go", "code"},
-	{"call", "host/internal/runs/guestfiles.go", "code"},
-	{"call", "host/internal/runs/savedprograms.go", "code"},
+	{"call", "host/internal/runs/fault/rejection.go", "Code"},
+	{"call", "host/internal/runs/pipeline/guest_files.go", "code"},
+	{"call", "host/internal/runs/pipeline/saved_programs.go", "code"},
 	{"call", "host/programs/errors.go", ""},
 	{"call of a plugin", "plugins/protocol/errors.go", "Code"},
 	{"call of Shell", "plugins/shell/policy.go", "code"},

@@ -49,7 +49,7 @@ func (e *Engine) exec(ctx context.Context, a *observe.Entry, s codemode.Session,
 	if in.MaxOutput > 0 {
 		r.Settings.MaxOutput = in.MaxOutput
 	}
-	r.Begin(a.Start)
+	r.NewDriver(a.Start)
 	if f := e.add(r); f != nil {
 		return f.Result()
 	}

@@ -118,9 +118,9 @@ func (c *Entry) IsTool() bool {
 	return false
 }
 
-// Begin returns the context under which a call is performed. It ends with parent,
+// CallContext returns the context under which a call is performed. It ends with parent,
 // when the guest cancels the call, or with done.
-func (t *Table) Begin(parent context.Context, c *Entry) (ctx context.Context, done func()) {
+func (t *Table) CallContext(parent context.Context, c *Entry) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ type stillClock struct {
 func (c *stillClock) Now() time.Time                  { return c.now }
 func (c *stillClock) Until(t time.Time) time.Duration { return t.Sub(c.now) }
 
-// timedRun is a run of which there is only its time.
+// timedRun is a run that has a clock and nothing else.
 func timedRun(c run.Clock) *Run {
 	env := &run.Env{Clock: c, Config: run.Config{Times: timing.Defaults}}
 	base := &run.Run{Env: env, Settings: codemode.Settings{}.WithDefaults()}

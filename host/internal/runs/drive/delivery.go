@@ -22,7 +22,7 @@ type Delivery struct {
 	stored bool           // the store keeps the result
 }
 
-// NewDelivery returns a delivery of which nothing is known yet.
+// NewDelivery returns a delivery without a result.
 func (e *Env) NewDelivery() *Delivery { return &Delivery{env: e.Env.Env} }
 
 // Keep notes that the store keeps the result of a run, and the claim of the run while no one

@@ -57,9 +57,9 @@ type driver struct {
 	driverLock
 }
 
-// Begin returns the driver of one Exec or Wait. It has the guest of the driver before.
+// NewDriver returns the driver of one Exec or Wait. It has the guest of the driver before.
 // That one may still give its worker back, so the two share nothing.
-func (r *Run) Begin(start time.Time) *driver {
+func (r *Run) NewDriver(start time.Time) *driver {
 	last := r.driver
 	d := &driver{
 		run: r, started: start,

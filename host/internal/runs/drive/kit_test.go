@@ -18,7 +18,7 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// fakeHome is an engine of which only the driver sees something.
+// fakeHome is an engine as a driver sees it.
 type fakeHome struct{ closing bool }
 
 func (h *fakeHome) IsClosing() bool                                     { return h.closing }

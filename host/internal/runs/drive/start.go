@@ -65,7 +65,7 @@ func (r *Run) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, 
 // TakeReport handles a report as if a worker had sent it for a new run, and ends the run. A
 // panic is not contained. It is for tests.
 func (r *Run) TakeReport(rep *wire.Report) codemode.Telemetry {
-	r.Begin(time.Now())
+	r.NewDriver(time.Now())
 	r.driver.limit(r.Context, time.Minute, time.Minute)
 	res := r.driver.handleReport(rep)
 	if res == nil {

@@ -14,7 +14,7 @@ import (
 // Wait drives a run that this host has made active. The result is delivered by d, if that is not nil.
 func (r *Run) Wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, wait time.Duration, d *Delivery) (res *codemode.Result) {
 	defer r.contain(&res)
-	r.Begin(a.Start).delivery = d
+	r.NewDriver(a.Start).delivery = d
 	ctx = a.Drive(ctx, r.Observed)
 	r.Observed.Resumed(ctx, r.driver.started)
 	ctx, stop := r.Joined(ctx)
@@ -144,7 +144,7 @@ func (r *Run) unattended(ctx context.Context, rec *runstore.Record, kept *Delive
 	a := r.env.Observer.Enter(ctx, toolAdvance, r.Session)
 	defer func() { a.End(res) }()
 	defer r.contain(&res)
-	d = r.Begin(a.Start)
+	d = r.NewDriver(a.Start)
 	d.unattended, d.delivery = true, kept
 	ctx = a.Drive(ctx, r.Observed)
 	r.Observed.Resumed(ctx, d.started)

@@ -61,7 +61,7 @@ func (r *Run) Perform(e *calls.Entry, lost error) (next []*calls.Entry, _ error)
 		return nil, nil // whether it was made before is for who goes on with the run
 	}
 	last := len(stages) - 1
-	ctx, done := r.Calls.Begin(r.CallContext(), e)
+	ctx, done := r.Calls.CallContext(r.CallContext(), e)
 	defer done()
 	if lost != nil {
 		r.Env.Logger.Error("a call was not made: its run could not be recorded", "run", r.ID, "call", e.PublicID(), "error", lost)
