@@ -3,8 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // The bounds of one message of a server.
@@ -20,10 +25,12 @@ const (
 // call and is filled before the call returns.
 type capture struct {
 	mu      sync.Mutex
+	id      jsonrpc.ID // of the request; only over a network, where an answer comes by the way of its request
 	result  json.RawMessage
 	refused error
 	asks    func(params json.RawMessage) // told of questions in the answer's stream; may be nil
 	tells   func(params json.RawMessage) // told of progress in the answer's stream; may be nil
+	strays  func()                       // told of answers to other requests; may be nil
 	drop    func()                       // forgets the call in its transport; nil if it never got there
 }
 
@@ -40,6 +47,40 @@ func withCapture(ctx context.Context) (context.Context, *capture) {
 func captureOf(ctx context.Context) *capture {
 	c, _ := ctx.Value(captureKey{}).(*capture)
 	return c
+}
+
+// expect has only the answer to a request over the network count.
+func (c *capture) expect(r *http.Request) {
+	if r.GetBody == nil {
+		return
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return // nor can it be sent
+	}
+	prefix, err := io.ReadAll(io.LimitReader(body, maxPrefix))
+	if id, ok := leadingID(prefix); errors.Join(err, body.Close()) == nil && ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.id = id
+	}
+}
+
+// errStray refuses an answer to another request.
+var errStray = &Error{Code: CodeInvalidReply, Message: "it has the id of another request."}
+
+// belongs returns errStray if an id is not that of the request.
+func (c *capture) belongs(id any) error {
+	of, err := jsonrpc.MakeID(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if none := (jsonrpc.ID{}); c.id == none || err == nil && of == c.id {
+		return nil
+	}
+	if c.strays != nil {
+		c.strays()
+	}
+	return errStray
 }
 
 // take keeps a result, or why it was not accepted.

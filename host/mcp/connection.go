@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -49,6 +50,7 @@ type connection struct {
 
 	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
 
+	stray    sync.Once   // the log has it that there was an answer to another request
 	answered atomic.Bool // a call
 
 	flights    flights
@@ -102,7 +104,8 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 		}
 		return nil, g, err
 	}
-	client := c.client(k.options.Version)
+	self := &sdk.Implementation{Name: "quoin", Version: k.options.Version}
+	client := c.client(self)
 	var patience time.Duration
 	var options sdk.ClientSessionOptions
 	switch {
@@ -111,7 +114,7 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 	case h == handshakeOlder:
 		options.ProtocolVersion = olderVersion
 	}
-	client.AddSendingMiddleware(g.greet(patience))
+	client.AddSendingMiddleware(g.greet(patience, self))
 	err = registerTasks(client)
 	if err == nil {
 		c.session, err = client.Connect(ctx, transport, &options)
@@ -131,8 +134,8 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 }
 
 // client is what speaks for this host.
-func (c *connection) client(version string) *sdk.Client {
-	client := sdk.NewClient(&sdk.Implementation{Name: "quoin", Version: version}, &sdk.ClientOptions{
+func (c *connection) client(self *sdk.Implementation) *sdk.Client {
+	client := sdk.NewClient(self, &sdk.ClientOptions{
 		Logger:             slog.New(slog.DiscardHandler),
 		Capabilities:       capabilities(),
 		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},
@@ -207,7 +210,9 @@ func (c *connection) connectError(ctx context.Context, err error) error {
 			return *refused
 		}
 	}
-	if ctx.Err() == nil && c.programEnds() {
+	var refusal *jsonrpc.Error
+	refuses := errors.As(err, &refusal) && refusal.Code != codeTransport
+	if ctx.Err() == nil && !refuses && c.programEnds() {
 		return c.program.ending()
 	}
 	if noise := c.noise.Load(); noise != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -305,6 +310,7 @@ func (c *connection) close(grace time.Duration) error {
 func (c *connection) captured(ctx context.Context, send func(context.Context) (any, error)) (json.RawMessage, *capture, error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
+	answer.strays = func() { c.stray.Do(func() { c.log.Info(strayAnswer) }) }
 	answer.tells = c.flights.progressed
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
 		answer.asks = func(params json.RawMessage) { c.flights.carried(f, params) }

@@ -51,7 +51,7 @@ func FuzzLine(f *testing.F) {
 			t.Fatal(err)
 		}
 		mine := &capture{}
-		c.captures[id] = mine
+		c.open[id] = mine
 		messages := c.decode(line)
 		if messages == nil {
 			c.rejectLine(line)

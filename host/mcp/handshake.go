@@ -1,13 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/internal/awake"
@@ -17,7 +17,7 @@ import (
 type handshake int
 
 const (
-	handshakeUnknown handshake = iota // server/discover for a moment, then initialize
+	handshakeUnknown handshake = iota // server/discover, and after a moment initialize too
 	handshakeOlder                    // initialize, as before version 2026-07-28
 	handshakeNewer                    // server/discover, however long the answer takes
 )
@@ -34,72 +34,123 @@ const (
 
 // greeting is what the start of one session has shown of its server.
 type greeting struct {
-	discovering bool   // server/discover was sent
-	silent      bool   // it was not answered in time
-	refused     bool   // initialize was answered by an error
-	version     string // that initialize was answered with
+	discovering bool     // server/discover was sent
+	silent      bool     // it was not answered in time
+	discovered  bool     // it was answered, be it too late
+	begun       *outcome // of initialize
+	version     string   // that initialize was answered with
+}
+
+// outcome is the answer to a request.
+type outcome struct {
+	result sdk.Result
+	err    error
 }
 
 // dial starts a session. ctx bounds the start alone.
 //
-// A program of the older protocol may end at the first message that it does not know, or
-// ignore that message: then it is started again, or asked in the older way. A program that
-// is slow to start ignores server/discover, too; if it then refuses initialize, it is one
-// of the newer protocol. A server on the network may answer with what ends the session.
+// A program of the older protocol may end at the first message that it does not know: then
+// it is started again, and asked in the older way. A server on the network may answer with
+// what ends the session.
 func (k *keeper) dial(ctx context.Context) (*connection, error) {
 	if k.server.OpenAPI != "" {
 		return k.dialOpenAPI(ctx)
 	}
+	life := ctx
 	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
 	defer cancel()
 	c, g, err := k.start(ctx, k.handshake)
-	if err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err) {
-		again := handshakeOlder
-		if g.silent && g.refused {
-			again = handshakeNewer
-		}
-		k.log.Info("an MCP server did not start a session, and is asked in another way", "error", err)
-		c, _, err = k.start(ctx, again)
+	again := err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err)
+	if again {
+		k.log.Debug("an MCP server did not start a session, and is asked in the older way", "error", err)
+		c, _, err = k.start(ctx, handshakeOlder)
 	}
 	switch {
-	case err != nil:
-		k.handshake = handshakeUnknown
-	case c.stateless() || c.program != nil && c.program.conn.discovers.Load():
-		k.handshake = handshakeNewer
+	case err == nil && (g.discovered || c.stateless()):
+		k.learn(life, handshakeNewer, false)
+	case err == nil || again && ctx.Err() != nil: // it was only too late for the second start
+		k.learn(life, handshakeOlder, again || g.silent)
 	default:
-		k.handshake = handshakeOlder
+		k.learn(life, handshakeUnknown, false)
 	}
 	return c, err
 }
 
-// greet watches the start of a session. It gives server/discover up after a time, 0 for
-// never, so that the SDK goes on with initialize.
-func (g *greeting) greet(patience time.Duration) sdk.Middleware {
+// greet watches the start of a session. A server that has not answered server/discover after
+// a time, 0 for never, gets initialize as well.
+func (g *greeting) greet(patience time.Duration, self *sdk.Implementation) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			switch method {
 			case methodDiscover:
 				g.discovering = true
-				waiting, cancel := ctx, context.CancelFunc(func() {})
-				if patience > 0 {
-					waiting, cancel = context.WithTimeout(ctx, patience)
+				session, ok := r.GetSession().(*sdk.ClientSession)
+				if patience == 0 || g.begun != nil || !ok {
+					return next(ctx, method, r)
 				}
-				defer cancel()
-				res, err := next(waiting, method, r)
-				g.silent = err != nil && waiting.Err() != nil && ctx.Err() == nil
-				return res, err
+				return g.discover(ctx, next, r, patience, &sdk.InitializeRequest{Session: session,
+					Params: &sdk.InitializeParams{ProtocolVersion: olderVersion, ClientInfo: self, Capabilities: capabilities()}})
 			case methodInitialize:
-				res, err := next(ctx, method, r)
-				var rpc *jsonrpc.Error
-				g.refused = errors.As(err, &rpc) && rpc.Code != codeTransport
-				if answer, ok := res.(*sdk.InitializeResult); ok && err == nil {
+				if g.begun == nil {
+					res, err := next(ctx, method, r)
+					g.begun = &outcome{res, err}
+				}
+				if answer, ok := g.begun.result.(*sdk.InitializeResult); ok && g.begun.err == nil {
 					g.version = bounded(answer.ProtocolVersion, 64)
 				}
-				return res, err
+				return g.begun.result, g.begun.err
 			}
 			return next(ctx, method, r)
 		}
 	}
+}
+
+var errSilent = errors.New("the server has not answered")
+
+// discover sends server/discover, and to a program that is silent initialize too: it may be
+// slow to start, or ignore what it does not know. So it is not started again, whichever of
+// the two it takes. One that takes both has the older session, which it was asked for last.
+func (g *greeting) discover(ctx context.Context, next sdk.MethodHandler, r sdk.Request, patience time.Duration, initialize sdk.Request) (sdk.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ask := func(method string, r sdk.Request) <-chan outcome {
+		answer := make(chan outcome, 1)
+		go func() { // ends with ctx
+			res, err := next(ctx, method, r)
+			answer <- outcome{res, err}
+		}()
+		return answer
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	discovered := ask(methodDiscover, r)
+	select {
+	case a := <-discovered:
+		return a.result, a.err
+	case <-timer.C:
+		g.silent = true
+	}
+	initialized := ask(methodInitialize, initialize)
+	var found *outcome
+	for g.begun == nil || g.begun.err != nil && found == nil {
+		select {
+		case a := <-initialized:
+			g.begun = &a
+			timer.Reset(patience)
+		case a := <-discovered:
+			if found = &a; a.err == nil {
+				timer.Reset(patience)
+			}
+		case <-timer.C: // a program that has answered the one is awake, and ignores the other
+			silence := &outcome{err: errSilent}
+			found, g.begun = cmp.Or(found, silence), cmp.Or(g.begun, silence)
+		}
+	}
+	g.discovered = found != nil && found.err == nil
+	if g.discovered && g.begun.err != nil {
+		return found.result, nil
+	}
+	return nil, errSilent // the SDK goes on with initialize, whose outcome is there
 }
 
 // versionError says that the server speaks no version that this host does. It is nil

@@ -84,8 +84,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if id, ok := r.Context().Value(taskNameKey{}).(string); ok {
 		out.Header.Set("Mcp-Name", headerValue(id))
 	}
-	if captureOf(r.Context()) == nil && r.Method == http.MethodPost {
+	switch answer := captureOf(r.Context()); {
+	case r.Method != http.MethodPost:
+	case answer == nil:
 		g.refused.Store(nil)
+	case !g.plain:
+		answer.expect(out)
 	}
 	resp, err := g.carrier.RoundTrip(out)
 	if err != nil {
@@ -176,13 +180,14 @@ func withOwnID(text []byte) []byte {
 	return fixed
 }
 
-// captureMessage gives the result of an answer to its capture, if there is one.
+// captureMessage gives the result of an answer to its capture, if there is one. An answer to
+// another request is errStray.
 func captureMessage(answer *capture, text []byte) error {
 	if answer == nil {
 		return nil
 	}
 	var m struct {
-		ID     json.RawMessage `json:"id"`
+		ID     any             `json:"id"`
 		Method string          `json:"method"`
 		Params json.RawMessage `json:"params"`
 		Result json.RawMessage `json:"result"`
@@ -192,8 +197,11 @@ func captureMessage(answer *capture, text []byte) error {
 		answer.asks(m.Params)
 		return nil
 	}
-	if err != nil || m.ID == nil || m.Result == nil {
-		return nil // a failure, a request or nonsense: the SDK tells them apart
+	if err != nil || m.ID == nil || m.Method != "" {
+		return nil // a request or nonsense: the SDK tells them apart
+	}
+	if err := answer.belongs(m.ID); err != nil || m.Result == nil {
+		return err
 	}
 	return answer.take(m.Result)
 }
@@ -352,7 +360,7 @@ func (b *eventBody) endLine() error {
 	if b.answer.tookProgress(data) {
 		return nil
 	}
-	if err := captureMessage(b.answer, data); err != nil {
+	if err := captureMessage(b.answer, data); err != nil && !errors.Is(err, errStray) { // the right one may follow
 		return b.refuse(err)
 	}
 	b.whole = append(b.whole, event...)

@@ -83,6 +83,7 @@ func (k *keeper) run(ctx context.Context) {
 	defer first()
 	k.delay = k.options.FirstDelay
 	for {
+	k.handshake = k.recall(ctx)
 		start := time.Now()
 		var stamp string
 		if k.signer != nil {

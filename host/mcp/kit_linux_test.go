@@ -159,7 +159,7 @@ func connect(t testing.TB, o Options, servers ...Server) *world {
 	t.Helper()
 	w := &world{changes: make(chan struct{}, 1000), log: &records{}}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(w.log, nil))
+		o.Logger = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	if o.times == (times{}) {
 		o.times = tenth

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -34,13 +34,12 @@ type lineConn struct {
 
 	writing chan struct{} // holds a token during a write
 
-	discovers atomic.Bool // server/discover was answered, be it too late
-
-	mu       sync.Mutex
-	discover jsonrpc.ID // of server/discover
-	captures map[jsonrpc.ID]*capture
-	asked    int // the server's requests without an answer
-	closed   bool
+	mu        sync.Mutex
+	greetings []jsonrpc.ID            // of server/discover and initialize
+	open      map[jsonrpc.ID]*capture // our requests without an answer; nil where the SDK takes it
+	strayed   bool                    // the log has it that there was an answer to no request
+	asked     int                     // the server's requests without an answer
+	closed    bool
 }
 
 // newLineConn makes a connection over the two pipes of a program. It reads
@@ -48,9 +47,9 @@ type lineConn struct {
 func newLineConn(in, out *os.File, log *lineLog, changed func()) *lineConn {
 	return &lineConn{
 		in: in, out: out, log: log, changed: changed,
-		reader:   bufio.NewReaderSize(out, 64<<10),
-		writing:  make(chan struct{}, 1),
-		captures: map[jsonrpc.ID]*capture{},
+		reader:  bufio.NewReaderSize(out, 64<<10),
+		writing: make(chan struct{}, 1),
+		open:    map[jsonrpc.ID]*capture{},
 	}
 }
 
@@ -234,23 +233,19 @@ func (c *lineConn) admit(m jsonrpc.Message) (jsonrpc.Message, error) {
 	return nil, nil
 }
 
-// answer gives a result to the capture of its call. The SDK then need not decode
-// it.
+// answer gives a result to the capture of its call. The SDK then need not decode it. An
+// answer to no request is dropped.
 func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
-	c.mu.Lock()
-	capture := c.captures[m.ID]
-	delete(c.captures, m.ID)
-	if m.ID == c.discover && bytes.HasPrefix(m.Result, []byte("{")) {
-		c.discovers.Store(true)
-	}
-	c.mu.Unlock()
-	if capture == nil {
+	capture, awaited := c.settle(m.ID)
+	switch {
+	case !awaited:
+		return nil
+	case capture == nil:
 		if err := inspect(m.Result); err != nil {
 			return &jsonrpc.Response{ID: m.ID, Error: err}
 		}
 		return m
-	}
-	if m.Error != nil {
+	case m.Error != nil:
 		return m
 	}
 	if err := capture.take(m.Result); err != nil {
@@ -259,13 +254,25 @@ func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
 	return &jsonrpc.Response{ID: m.ID, Result: json.RawMessage("{}")}
 }
 
+// settle notes that a request has its answer.
+func (c *lineConn) settle(id jsonrpc.ID) (answer *capture, awaited bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer, awaited = c.open[id]
+	delete(c.open, id)
+	if !awaited && !c.strayed && !slices.Contains(c.greetings, id) {
+		c.strayed = true
+		c.log.log.Info(strayAnswer, "id", bounded(fmt.Sprint(id.Raw()), 64))
+	}
+	return answer, awaited
+}
+
+// strayAnswer is what the log has once of each connection.
+const strayAnswer = "an MCP server has answered a request that is not waited for, or not any more; such answers are dropped"
+
 // fail returns the answer to a call whose real answer was refused.
 func (c *lineConn) fail(id jsonrpc.ID, err error) jsonrpc.Message {
-	c.mu.Lock()
-	capture := c.captures[id]
-	delete(c.captures, id)
-	c.mu.Unlock()
-	if capture != nil {
+	if capture, _ := c.settle(id); capture != nil {
 		capture.refuse(err)
 	}
 	return &jsonrpc.Response{ID: id, Error: err}
@@ -327,23 +334,25 @@ func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) bool {
 		c.asked--
 	case *jsonrpc.Request:
 		switch m.Method {
-		case methodDiscover:
-			c.discover = m.ID
+		case methodDiscover, methodInitialize:
+			c.greetings = append(c.greetings, m.ID)
 		case methodCancelled:
 			var p struct {
 				RequestID any `json:"requestId"`
 			}
 			if json.Unmarshal(m.Params, &p) == nil && p.RequestID != nil {
 				id, err := jsonrpc.MakeID(p.RequestID)
-				return err != nil || id != c.discover
+				delete(c.open, id)
+				return err != nil || !slices.Contains(c.greetings, id)
 			}
 		}
-		capture := captureOf(ctx)
-		if capture == nil || !m.IsCall() {
+		if !m.IsCall() {
 			return true
 		}
-		id := m.ID
-		c.captures[id] = capture
+		id, capture := m.ID, captureOf(ctx)
+		if c.open[id] = capture; capture == nil {
+			return true
+		}
 		capture.mu.Lock()
 		capture.drop = func() { c.forget(id, capture) }
 		capture.mu.Unlock()
@@ -355,8 +364,8 @@ func (c *lineConn) note(ctx context.Context, m jsonrpc.Message) bool {
 func (c *lineConn) forget(id jsonrpc.ID, capture *capture) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.captures[id] == capture {
-		delete(c.captures, id)
+	if c.open[id] == capture {
+		delete(c.open, id)
 	}
 }
 
