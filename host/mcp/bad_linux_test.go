@@ -91,7 +91,7 @@ func TestSchemas(t *testing.T) {
 		t.Errorf("the schema became %s, %s", tools[3].Input, tools[3].Output)
 	}
 	for _, name := range []string{"broken", "string", "array", "huge"} {
-		if !strings.Contains(w.log.String(), name+": ") {
+		if !strings.Contains(w.log.String(), name+" (") {
 			t.Errorf("the log does not say what was not read of %s", name)
 		}
 	}

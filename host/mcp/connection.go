@@ -45,8 +45,7 @@ type connection struct {
 	err      error                  // why; valid after ended
 	lost     chan error             // capacity 1: the server on the network is not there any more
 
-	left       []LeftOut // of the last list; the keeper's own
-	toldUnread *string   // what the log was told of input schemas; the keeper's own
+	left []LeftOut // of the last list; the keeper's own
 
 	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
 
@@ -83,7 +82,7 @@ func (r ready) Connect(context.Context) (sdk.Connection, error) { return r.conn,
 func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting, error) {
 	g := &greeting{}
 	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
-	c.contexts, c.toldUnread = k.contexts, &k.toldUnread
+	c.contexts = k.contexts
 	c.onOutput = func(line string) {
 		if c.noise.CompareAndSwap(nil, &line) {
 			k.noteOutput(line)

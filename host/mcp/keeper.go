@@ -25,14 +25,13 @@ type keeper struct {
 	tried   chan struct{}   // closed after the first attempt
 	delay   time.Duration   // before the next attempt; the goroutine's own
 	// handshake is how the last session started; the goroutine's own.
-	handshake  handshake
-	renewed    time.Time // when a session that had ended was last started again; the goroutine's own
-	answered   bool      // the last connection has answered a call; the goroutine's own
-	toldUnread string    // what the log was told of input schemas; the goroutine's own
-	pins       *pins
-	left       []LeftOut // what the log has of it; the goroutine's own
-	limits     limits
-	signer     *signer // nil if the server is not signed in to
+	handshake handshake
+	renewed   time.Time // when a session that had ended was last started again; the goroutine's own
+	answered  bool      // the last connection has answered a call; the goroutine's own
+	pins      *pins
+	left      []LeftOut // what the log has of it; the goroutine's own
+	limits    limits
+	signer    *signer // nil if the server is not signed in to
 
 	contexts *callContexts // of calls of a server of this process; nil for others
 

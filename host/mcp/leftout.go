@@ -2,12 +2,17 @@ package mcp
 
 import "slices"
 
-// LeftOut are tools that a server has and that cannot be used, for one reason.
+// LeftOut are tools that a server has and that cannot be used, for one reason, or the parts
+// of their input schemas.
 type LeftOut struct {
 	Reason string   `json:"reason"`
-	Count  int      `json:"count"`
-	Tools  []string `json:"tools"` // the first of them, with what could not be read in brackets
+	Count  int      `json:"count"`           // of tools
+	Tools  []string `json:"tools"`           // the first of them, with what could not be read in brackets
+	Parts  bool     `json:"parts,omitempty"` // only parts of their input schemas are left out
 }
+
+// unreadParts is the reason why parts of input schemas are left out.
+const unreadParts = "a validator cannot read them, so the server judges these arguments"
 
 // maxLeftOut is how many tools are named for one reason.
 const maxLeftOut = 5
@@ -23,7 +28,7 @@ func (l *listing) leaveOut(name, why string) {
 	i := slices.IndexFunc(l.left, func(o LeftOut) bool { return o.Reason == why })
 	if i < 0 {
 		i = len(l.left)
-		l.left = append(l.left, LeftOut{Reason: why})
+		l.left = append(l.left, LeftOut{Reason: why, Parts: why == unreadParts})
 	}
 	if l.left[i].Count++; l.left[i].Count <= maxLeftOut {
 		l.left[i].Tools = append(l.left[i].Tools, bounded(name, 300))
@@ -41,6 +46,7 @@ func (k *keeper) noteLeftOut(left []LeftOut) {
 	}
 	k.left = left
 	for _, o := range left[:min(len(left), maxListWarnings)] {
-		k.log.Warn("tools of an MCP server were left out", "reason", o.Reason, "count", o.Count, "tools", o.Tools, "reasons", len(left))
+		what := map[bool]string{false: "tools", true: "parts of input schemas"}[o.Parts]
+		k.log.Warn(what+" of an MCP server were left out", "reason", o.Reason, "count", o.Count, "tools", o.Tools, "reasons", len(left))
 	}
 }

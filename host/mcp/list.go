@@ -41,8 +41,6 @@ type listing struct {
 	offered  pinnedTools // also those that are not permitted, or not usable
 	bytes    int
 	left     []LeftOut
-	repaired int             // tools with an input schema that could not be read as a whole
-	unread   []string        // what could not be read of them
 	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
 	callable map[string]bool // of the page, by the headers that calls would need; nil if that does not count
 }
@@ -58,10 +56,6 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error)
 	l.rename()
 	c.left = l.left
 	slices.SortStableFunc(c.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
-	if told := fmt.Sprint(l.repaired, l.unread); l.repaired > 0 && *c.toldUnread != told {
-		*c.toldUnread = told
-		l.log.Warn("parts of input schemas of an MCP server cannot be read, and were left out; the server judges the arguments", "tools", l.repaired, "parts", l.unread)
-	}
 	return l.tools, l.offered, nil
 }
 
@@ -215,9 +209,7 @@ func (l *listing) add(raw json.RawMessage) {
 	}
 	var places []string
 	if t.Input, places = inputSchema(o.InputSchema); len(places) > 0 {
-		if l.repaired++; l.repaired <= maxListWarnings {
-			l.unread = append(l.unread, unread(name, places))
-		}
+		l.leaveOut(unread(name, places), unreadParts)
 	}
 	if isOperation(name) {
 		t.offered = name

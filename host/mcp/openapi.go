@@ -24,7 +24,7 @@ type described struct {
 // dialOpenAPI reads the document of a server. There is no session: the connection lasts
 // until it is closed, and each call is one request.
 func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, toldUnread: &k.toldUnread, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
 	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancelRequests = cut

@@ -296,12 +296,12 @@ func (r *repair) own(name string) bool {
 	return true
 }
 
-// unread is what could not be read in the schemas of one list, in words.
+// unread names a tool, and what could not be read in its input schema.
 func unread(tool string, places []string) string {
 	const most = 3
 	more := ""
 	if n := len(places) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return bounded(tool, 100) + ": " + bounded(strings.Join(places[:min(len(places), most)], ", "), 300) + more
+	return bounded(tool, 100) + " (" + bounded(strings.Join(places[:min(len(places), most)], ", "), 180) + more + ")"
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
@@ -91,7 +93,8 @@ func FuzzRepairSchema(f *testing.F) {
 	})
 }
 
-// TestUnreadIsToldOnce: the log names what was left out once, however often the list is read.
+// TestUnreadIsToldOnce: the log names what was left out once, however often the list is read,
+// and the status has it.
 func TestUnreadIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const broken = `{"tools":[{"name":"call","inputSchema":{"required":null}}`
@@ -103,5 +106,9 @@ func TestUnreadIsToldOnce(t *testing.T) {
 	w.until(t, func() bool { return w.has("more") })
 	if n := strings.Count(w.log.String(), "parts of input schemas"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, w.log)
+	}
+	want := []LeftOut{{Reason: unreadParts, Count: 1, Tools: []string{"call (required is null)"}, Parts: true}}
+	if diff := cmp.Diff(want, w.Status()[0].LeftOut); diff != "" {
+		t.Error(diff)
 	}
 }

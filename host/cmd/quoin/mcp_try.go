@@ -41,8 +41,8 @@ func newMCPTest() *cobra.Command {
 		Short: "Connect to a server, and print its tools and what they cost in a prompt",
 		Long: `Connect to one MCP server of the configuration, list its tools as programs call them,
 and estimate how many tokens it costs in the prompt of a model: as raw tools with their
-schemas, and through exec. A token is taken to be 4 bytes. Tools that cannot be used are
-named by reason.
+schemas, and through exec. A token is taken to be 4 bytes. Tools that cannot be used, and
+parts of input schemas that cannot be read, are named by reason.
 What its tools are is pinned, as for any host of the state directory.
 Exit status: 0 connected, 1 not, 2 usage.`,
 		Example: `  quoin mcp test files
@@ -136,7 +136,7 @@ func (t *triedServer) print(w io.Writer) error {
 // maxReasons is how many reasons are printed. With --json there are all.
 const maxReasons = 20
 
-// printLeftOut says which tools cannot be used, by reason.
+// printLeftOut says which tools, or parts of them, cannot be used, by reason.
 func (t *triedServer) printLeftOut(w io.Writer) error {
 	for i, o := range t.LeftOut {
 		if i == maxReasons {
@@ -151,7 +151,8 @@ func (t *triedServer) printLeftOut(w io.Writer) error {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
 		before := map[bool]string{true: "\n"}[i == 0]
-		if _, err := terminal.Fprintf(w, "%sleft out, %s: %s\n  %s\n", before, output.Count(o.Count, "tool"), terminal.Line(o.Reason), strings.Join(names, ", ")); err != nil {
+		what := map[bool]string{true: "parts of the input schemas of "}[o.Parts]
+		if _, err := terminal.Fprintf(w, "%sleft out, %s%s: %s\n  %s\n", before, what, output.Count(o.Count, "tool"), terminal.Line(o.Reason), strings.Join(names, ", ")); err != nil {
 			return err
 		}
 	}
