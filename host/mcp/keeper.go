@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type keeper struct {
 	handshake handshake
 	renewed   time.Time // when a session that had ended was last started again; the goroutine's own
 	answered  bool      // the last connection has answered a call; the goroutine's own
+	toldDown  string    // why the server is down, as the log has it; the goroutine's own
 	pins      *pins
 	left      []LeftOut // what the log has of it; the goroutine's own
 	limits    limits
@@ -102,7 +104,7 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		}
 		if signIn {
-			k.log.Warn("an MCP server is not connected", "error", err)
+			k.tellDown(err, "a sign-in")
 			if !k.pauseForSignIn(ctx, stamp, k.options.MaxDelay) {
 				return
 			}
@@ -112,12 +114,24 @@ func (k *keeper) run(ctx context.Context) {
 			k.delay = k.options.FirstDelay
 			k.retryIn(k.delay)
 		}
-		k.log.Warn("an MCP server is not connected", "error", err, "retry", k.delay)
+		k.tellDown(err, k.delay)
 		if !pause(ctx, k.delay) {
 			return
 		}
 		k.delay = min(2*k.delay, k.options.MaxDelay)
 	}
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// tellDown warns that the server is not connected, once for each cause until it is connected
+// again. Digits, such as those of a port or a time, make no other cause.
+func (k *keeper) tellDown(err error, retry any) {
+	level := slog.LevelDebug
+	if cause := permanent(err) + digits.ReplaceAllString(err.Error(), ""); cause != k.toldDown {
+		level, k.toldDown = slog.LevelWarn, cause
+	}
+	k.log.Log(k.life, level, "an MCP server is not connected", "error", err, "retry", retry)
 }
 
 // retryIn notes when the server is tried again.
@@ -290,6 +304,7 @@ func (k *keeper) up(c *connection, tools []Tool, offered pinnedTools, changes []
 	status := k.status
 	k.mu.Unlock()
 	if fresh {
+		k.toldDown = ""
 		k.log.Info("an MCP server is connected", "tools", countTools(tools))
 	}
 	if !noted {
@@ -359,21 +374,6 @@ func (k *keeper) report(s Status) {
 	for _, f := range s.Findings[:min(len(s.Findings), maxListWarnings)] {
 		k.log.Warn("a tool of an MCP server looks suspicious", "tool", bounded(f.Tool, 100), "field", f.Field, "kind", f.Kind, "found", f.Text)
 	}
-}
-
-// noteOutput records, while the server is being connected, that it writes something else
-// than messages: most likely a program that is no MCP server, or its greeting.
-func (k *keeper) noteOutput(line string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.conn == nil && k.status.State == StateConnecting {
-		k.status.Error = noMessage(line)
-	}
-}
-
-// noMessage is what is odd about a server whose output is no message.
-func noMessage(line string) error {
-	return fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
 }
 
 // countTools counts tools without the operations on resources and prompts.

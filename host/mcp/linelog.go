@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -85,4 +86,19 @@ func (l *lineLog) lastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bounded(l.words.Last(), maxLastWords)
+}
+
+// noteOutput records, while the server is being connected, that it writes something else
+// than messages: most likely a program that is no MCP server, or its greeting.
+func (k *keeper) noteOutput(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil && k.status.State == StateConnecting {
+		k.status.Error = noMessage(line)
+	}
+}
+
+// noMessage is what is odd about a server whose output is no message.
+func noMessage(line string) error {
+	return fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
 }
