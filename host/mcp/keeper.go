@@ -83,8 +83,8 @@ func (k *keeper) run(ctx context.Context) {
 	first := sync.OnceFunc(func() { close(k.tried) })
 	defer first()
 	k.delay = k.options.FirstDelay
-	for {
 	k.handshake = k.recall(ctx)
+	for {
 		start := time.Now()
 		var stamp string
 		if k.signer != nil {
@@ -359,7 +359,9 @@ func (k *keeper) unavailable() *Error {
 
 // quarantined reports whether a tool waits to be accepted. The caller holds mu.
 func (k *keeper) quarantined(name string) bool {
-	return slices.ContainsFunc(k.status.Changes, func(c Change) bool { return c.Quarantined && c.Tool == name })
+	return slices.ContainsFunc(k.status.Changes, func(c Change) bool {
+		return c.Quarantined && (c.Tool == name || c.Tool == operationPins[Operation(name)])
+	})
 }
 
 // report logs what an operator should look at before tools are used.

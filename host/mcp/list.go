@@ -70,7 +70,7 @@ func (l *listing) served(ctx context.Context, c *connection) error {
 			return err
 		}
 	}
-	l.operations(caps)
+	l.operations(caps.Resources != nil, caps.Prompts != nil)
 	c.stale = l.ttl
 	if caps.Tools != nil && caps.Tools.ListChanged {
 		c.stale = 0 // the server tells of changes
@@ -186,7 +186,7 @@ func (l *listing) add(raw json.RawMessage) {
 	}
 	// A name is the first one's that has it, whatever becomes of that one: its pin must not
 	// be that of another tool.
-	_, twice := l.offered[name]
+	twice := l.offered.has(name)
 	if !twice {
 		l.offered[name] = pinnedOf(o)
 		l.bytes += len(raw)
@@ -227,16 +227,10 @@ func (l *listing) rename() {
 			continue
 		}
 		t.Name = t.offered + "_tool"
-		for l.has(t.Name) {
+		for l.offered.has(t.Name) {
 			t.Name += "_"
 		}
 	}
-}
-
-// has reports whether the server offers a tool of a name.
-func (l *listing) has(name string) bool {
-	_, ok := l.offered[name]
-	return ok
 }
 
 // hints takes the annotations of a tool.
@@ -259,9 +253,10 @@ func (l *listing) hints(t *Tool, raw json.RawMessage) {
 	}
 }
 
-// operations adds what the server's capabilities allow.
-func (l *listing) operations(caps *sdk.ServerCapabilities) {
-	for _, op := range operationsOf(l.server.Name, caps.Resources != nil, caps.Prompts != nil) {
+// operations adds what the server's capabilities allow. They are pinned, too.
+func (l *listing) operations(resources, prompts bool) {
+	for _, op := range operationsOf(l.server.Name, resources, prompts) {
+		l.offered[operationPins[op.Operation]] = pinnedTool{}
 		if l.server.permits(op.Name) {
 			l.tools = append(l.tools, op)
 		}

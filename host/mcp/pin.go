@@ -201,7 +201,8 @@ func (k *keeper) judge(ctx context.Context, offered pinnedTools) ([]Change, erro
 	if err != nil {
 		return nil, fmt.Errorf("the pins of its tools: %w", err)
 	}
-	if pinned == nil && len(offered) == 0 {
+	isTool := func(name string) bool { return !strings.HasPrefix(name, " ") }
+	if pinned == nil && !slices.ContainsFunc(offered.names(), isTool) {
 		return nil, nil // no tool was seen yet, as of a server that first wants a sign-in
 	}
 	if pinned == nil {
@@ -231,7 +232,7 @@ func released(tools []Tool, changes []Change) []Tool {
 	for _, c := range changes {
 		held[c.Tool] = c.Quarantined
 	}
-	return slices.DeleteFunc(tools, func(t Tool) bool { return t.Operation == "" && held[t.offeredName()] })
+	return slices.DeleteFunc(tools, func(t Tool) bool { return held[cmp.Or(operationPins[t.Operation], t.offeredName())] })
 }
 
 // sameChange reports whether two changes say the same.
@@ -241,3 +242,9 @@ func sameChange(a, b Change) bool {
 
 // names are the pinned names in order.
 func (pinned pinnedTools) names() []string { return slices.Sorted(maps.Keys(pinned)) }
+
+// has reports whether something of a name is pinned.
+func (pinned pinnedTools) has(name string) bool {
+	_, ok := pinned[name]
+	return ok
+}

@@ -262,6 +262,7 @@ func (k *keeper) pinnedList(ctx context.Context) []Tool {
 			l.add(raw)
 		}
 	}
+	l.operations(pinned.has(operationPins[ResourcesList]), pinned.has(operationPins[PromptsList]))
 	l.rename()
 	return l.tools
 }

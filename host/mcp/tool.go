@@ -32,8 +32,6 @@ type Tool struct {
 // Operation names what cells can do with a server besides calling its tools.
 type Operation string
 
-// The operations. Each is a tool of that name in the catalog.
-//
 // The operations. Each takes the parameters of the protocol's method of that
 // name.
 const (
@@ -58,6 +56,10 @@ var operations = []Tool{
 
 // offeredName is what the server calls a tool.
 func (t *Tool) offeredName() string { return cmp.Or(t.offered, t.Name) }
+
+// operationPins are the names under which operations are pinned. No tool has them, because
+// they start with a space.
+var operationPins = map[Operation]string{ResourcesList: " resources", ResourcesRead: " resources", PromptsList: " prompts", PromptsGet: " prompts"}
 
 // isOperation reports whether a name is that of an operation.
 func isOperation(name string) bool {
