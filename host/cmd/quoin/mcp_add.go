@@ -66,8 +66,8 @@ the environment of the host, so that secrets need not stand in the file. A progr
 PATH, what --env says, and the variables that --pass-env names.
 
 --from FILE takes the servers of another host over, from its configuration: mcpServers
-objects as Claude Desktop, Claude Code and Cursor write them, mcp.json of VS Code, and
-config.toml of Codex. Servers of one folder in ~/.claude.json are taken in that folder.
+objects as Claude Desktop, Claude Code and Cursor write them, mcp.json of VS Code,
+config.toml of Codex, opencode.json, and settings.json of Zed. Servers of one folder in ~/.claude.json are taken in that folder.
 It says what was taken and what was not. With NAME, it takes that
 server alone. FILE may be -, for standard input.
 

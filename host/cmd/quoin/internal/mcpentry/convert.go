@@ -23,15 +23,17 @@ type conversion struct {
 
 // fields say how each field that hosts write becomes one of an entry.
 var fields = map[string]func(*conversion, any){
-	"type":      (*conversion).transport,
-	"transport": (*conversion).transport,
-	"command":   (*conversion).command,
-	"args":      (*conversion).args,
-	"cwd":       func(c *conversion, v any) { c.Entry.Dir = c.place("cwd", c.plain("cwd", c.text("cwd", v))) },
-	"dir":       func(c *conversion, v any) { c.Entry.Dir = c.place("dir", c.plain("dir", c.text("dir", v))) },
-	"env":       func(c *conversion, v any) { c.entries("env", &c.Entry.Env, v) },
-	"env_vars":  func(c *conversion, v any) { c.Entry.PassEnv = c.texts("env_vars", v) },
-	"passEnv":   func(c *conversion, v any) { c.Entry.PassEnv = c.texts("passEnv", v) },
+	"type":        (*conversion).transport,
+	"transport":   (*conversion).transport,
+	"command":     (*conversion).command,
+	"args":        (*conversion).args,
+	"cwd":         func(c *conversion, v any) { c.Entry.Dir = c.place("cwd", c.plain("cwd", c.text("cwd", v))) },
+	"dir":         func(c *conversion, v any) { c.Entry.Dir = c.place("dir", c.plain("dir", c.text("dir", v))) },
+	"env":         func(c *conversion, v any) { c.entries("env", &c.Entry.Env, v) },
+	"environment": func(c *conversion, v any) { c.entries("environment", &c.Entry.Env, v) },
+	"source":      func(*conversion, any) {}, // Zed: one of an extension has no command
+	"env_vars":    func(c *conversion, v any) { c.Entry.PassEnv = c.texts("env_vars", v) },
+	"passEnv":     func(c *conversion, v any) { c.Entry.PassEnv = c.texts("passEnv", v) },
 
 	"url":                  (*conversion).address,
 	"httpUrl":              (*conversion).address,
@@ -161,10 +163,26 @@ func (c *conversion) args(v any) {
 	}
 }
 
-// command reads a program. Some hosts take arguments in the same text.
+// command reads a program. Some hosts take arguments in the same text, opencode in a list,
+// and older versions of Zed in an object that has env too.
 func (c *conversion) command(v any) {
-	name := c.text("command", v)
-	words, err := Words(name, c.here.IsFile)
+	switch v := v.(type) {
+	case []any:
+		if words := c.texts("command", v); len(words) > 0 {
+			c.program(words[0], words[1:])
+		}
+		return
+	case map[string]any:
+		if v["args"] != nil {
+			c.args(v["args"])
+		}
+		if v["env"] != nil {
+			c.entries("env", &c.Entry.Env, v["env"])
+		}
+		c.command(v["path"])
+		return
+	}
+	words, err := Words(c.text("command", v), c.here.IsFile)
 	if err != nil {
 		c.fail("%s", err)
 		return
@@ -172,9 +190,17 @@ func (c *conversion) command(v any) {
 	if len(words) > 1 {
 		c.note("command had arguments in it, which stand in args now")
 	}
-	c.Entry.Command, c.Entry.Args = c.plain("command", words[0]), slices.Concat(words[1:], c.Entry.Args)
-	if strings.ContainsAny(words[0], `/\`) {
-		c.place("command", words[0])
+	c.program(words[0], words[1:])
+}
+
+// program takes a program and its first arguments.
+func (c *conversion) program(name string, args []string) {
+	for i := range args {
+		args[i] = c.plain("args", args[i])
+	}
+	c.Entry.Command, c.Entry.Args = c.plain("command", name), slices.Concat(args, c.Entry.Args)
+	if strings.ContainsAny(name, `/\`) {
+		c.place("command", name)
 	}
 }
 
@@ -206,9 +232,17 @@ func (c *conversion) address(v any) {
 	}
 }
 
+// dollar writes the references of other hosts, such as {env:NAME} of opencode, as ${NAME}.
+func (c *conversion) dollar(field, text string) string {
+	if strings.Contains(text, "{file:") {
+		c.note("%s contains {file:…}, which Quoin does not know: put the value in its place", field)
+	}
+	return ofEnv.ReplaceAllString(text, "$${$1}")
+}
+
 // plain takes the defaults of a text in which Quoin replaces nothing.
 func (c *conversion) plain(field, text string) string {
-	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+	return reference.ReplaceAllStringFunc(c.dollar(field, text), func(ref string) string {
 		if name, value, ok := defaulted(ref); ok {
 			c.note("%s has the default of %.64s in its place, because Quoin replaces nothing there", field, name)
 			return value
@@ -274,6 +308,7 @@ var wildcards = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // How hosts write what stands for something else, and what Quoin takes.
 var (
+	ofEnv     = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 	reference = regexp.MustCompile(`\$\{[^}]*\}`)
 	dollars   = regexp.MustCompile(`\$\{[^}]*\}|\$(?:[^A-Za-z_]|$)`) // what is no $NAME
 	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -284,6 +319,7 @@ var hostWords = []string{"userHome", "workspaceFolder", "workspaceFolderBasename
 
 // variables returns a text with the references that Quoin knows.
 func (c *conversion) variables(field, text string) string {
+	text = c.dollar(field, text)
 	if strings.Contains(dollars.ReplaceAllString(text, ""), "$") {
 		c.note("%s has a $, which stays as it is written: write ${NAME} for a variable", field)
 	}
@@ -293,8 +329,6 @@ func (c *conversion) variables(field, text string) string {
 		if input, ok := strings.CutPrefix(word, "input:"); ok {
 			name = variableOf(input)
 			c.note("%s asked for %.64s: set the variable %s", field, input, name)
-		} else if env, ok := strings.CutPrefix(word, "env:"); ok {
-			name = env
 		} else if before, value, ok := defaulted(ref); ok {
 			if !c.here.IsSet(before) {
 				c.note("%s has the default of %.64s, which is not set: write ${%.64s} to have the variable", field, before, before)

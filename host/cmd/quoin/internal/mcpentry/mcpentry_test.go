@@ -53,9 +53,26 @@ func TestRead(t *testing.T) {
 					Notes: []string{`env.KEY asked for perplexity-key: set the variable PERPLEXITY_KEY`}},
 				{Name: "web", As: "web", Entry: Entry{URL: "https://api.example.com/mcp/"}, Notes: []string{"gallery is not taken"}},
 			}, nil},
+		{"opencode", `{"$schema": "https://opencode.ai/config.json", "mcp": {
+			"o": {"type": "local", "command": ["npx", "-y", "@acme/srv", "{env:ROOT}"], "environment": {"A": "1", "B": "x-{env:B}"}, "enabled": true, "timeout": 5000},
+			"r": {"type": "remote", "url": "https://mcp.example.test/mcp", "headers": {"K": "{env:KK}", "L": "{file:~/l}"}, "enabled": false},
+			"e": {"type": "local", "command": []}, "over": {"enabled": false}, "u": {"type": "remote", "url": "{env:U}/mcp"}}}`,
+			[]Found{
+				{Name: "o", As: "o", Entry: Entry{Command: "npx", Args: []string{"-y", "@acme/srv", "${ROOT}"}, Env: map[string]string{"A": "1", "B": "x-${B}"}}, Notes: []string{
+					"args contains ${ROOT}, which stays as it is written: put the value in its place", "timeout is not taken"}},
+				{Name: "r", As: "r", Entry: Entry{URL: "https://mcp.example.test/mcp", Headers: map[string]string{"K": "${KK}", "L": "{file:~/l}"}, Disabled: true}, Notes: []string{
+					"headers.L contains {file:…}, which Quoin does not know: put the value in its place"}},
+			}, []Skipped{{"e", "command and url are both missing; give one of them"}, {"u", "url contains ${U}, and Quoin replaces nothing there: write the value in its place"}}},
+		{"Zed", `{"theme": "One", "context_servers": {
+			"z": {"source": "custom", "command": {"path": "npx", "args": ["-y", "@acme/srv"], "env": {"A": "1"}}}, "z2": {"command": "npx", "args": ["-y"]},
+			"x": {"source": "extension", "settings": {}}, "n": {"source": "custom", "command": {"args": ["a"]}}}}`,
+			[]Found{
+				{Name: "z", As: "z", Entry: Entry{Command: "npx", Args: []string{"-y", "@acme/srv"}, Env: map[string]string{"A": "1"}}},
+				{Name: "z2", As: "z2", Entry: Entry{Command: "npx", Args: []string{"-y"}}},
+			}, []Skipped{{"n", "its field command is no text"}, {"x", "command and url are both missing; give one of them"}}},
 		{"Quoin", `{mcp: {servers: {fs: {command: "x", deny: ["*_delete"], callTimeoutMs: 5000}}}}`,
 			[]Found{{Name: "fs", As: "fs", Entry: Entry{Command: "x", Deny: []string{"*_delete"}, CallTimeoutMs: 5000}}}, nil},
-		{"what cannot be", `{"mcpServers": {"a": 1, "b": {}, "c": {"command": ["x"]}, "d": {"url": "https://me:secret-4@h/"}, "e": {"command": "x", "type": "ws"}, "f": {"command": "x", "args": "y"}, "g": {"command":"x","env":{"A B":"secret-5"}}}}`,
+		{"what cannot be", `{"mcpServers": {"a": 1, "b": {}, "c": {"command": [["x"]]}, "d": {"url": "https://me:secret-4@h/"}, "e": {"command": "x", "type": "ws"}, "f": {"command": "x", "args": "y"}, "g": {"command":"x","env":{"A B":"secret-5"}}}}`,
 			nil, []Skipped{
 				{"a", "it is no object"}, {"b", "command and url are both missing; give one of them"}, {"c", "its field command is no text"},
 				{"d", "url has a user name or password in it; use headers instead"}, {"e", `it has the transport ws; Quoin has stdio and streamable HTTP`},

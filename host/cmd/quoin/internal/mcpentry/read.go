@@ -154,6 +154,15 @@ func scopesOf(root map[string]any, here Here) (scopes []scope) {
 			scopes = append(scopes, scope{servers: servers})
 		}
 	}
+	opencode := map[string]any{}
+	for name, v := range objectAt(root, []string{"mcp"}) {
+		if server, _ := v.(map[string]any); server["type"] == "local" || server["type"] == "remote" {
+			opencode[name] = v
+		}
+	}
+	if len(opencode) > 0 {
+		scopes = append(scopes, scope{servers: opencode})
+	}
 	return append(scopes, others...)
 }
 
@@ -174,5 +183,5 @@ func noServers(root map[string]any) error {
 	for _, path := range containers {
 		names = append(names, strings.Join(path, "."))
 	}
-	return fmt.Errorf("no servers are in the file: expected one of %s", strings.Join(names, ", "))
+	return fmt.Errorf("no servers are in the file: expected one of %s, mcp", strings.Join(names, ", "))
 }
