@@ -83,6 +83,26 @@ func TestAProgramWaitsForTheServersThatItNames(t *testing.T) {
 	}
 }
 
+// TestAProgramWaitsForServersWhoseNamesItComputes: for all that it may use, and whose tools are
+// not known.
+func TestAProgramWaitsForServersWhoseNamesItComputes(t *testing.T) {
+	t.Parallel()
+	pins := mkdir(t)
+	h, err := newHost(host.Config{MCP: host.MCPConfig{PinDir: pins, Servers: []mcp.Server{network(t, "known")}, Wait: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open, never := make(chan struct{}), make(chan struct{})
+	denied := policy.Scopes{Agents: map[string]policy.Rules{me.AgentID: {Deny: []string{"mcp:stuck:*"}}}}
+	h = slowHost(t, host.Config{Rules: denied, MCP: host.MCPConfig{PinDir: pins}}, slowServer(t, "known", never), slowServer(t, "slow-one", open), slowServer(t, "stuck", never))
+	opensOnceAwaited(t, h, "slow-one", open)
+	r := h.Exec(t.Context(), me, host.ExecInput{Code: `const name = ["slow", "One"].join(""); return (await MCP[name].delete2({})).structuredContent.label`, Wait: time.Hour})
+	wantValue(t, r, `"slow-one"`)
+}
+
 // TestAServerThatDoesNotComeInTime: the wait is as long as that of the caller, and the
 // program is told what helps.
 func TestAServerThatDoesNotComeInTime(t *testing.T) {

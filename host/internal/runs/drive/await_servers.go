@@ -15,15 +15,18 @@ import (
 )
 
 // A program whose text names an MCP server waits until the server was tried once, which may
-// take as long as the start of a program or of a container takes. A guest that has started
-// cannot wait: it reads in the middle of a turn which servers there are.
+// take as long as the start of a program or of a container takes. One that computes the name
+// waits for all servers with tools that no pins tell. A guest that has started cannot wait: it
+// reads in the middle of a turn which servers there are.
 
 // awaitServers waits, before the program starts, for the servers that it names.
 func (d *driver) awaitServers(code string) {
 	r := d.run
 	connecting := r.env.Views.Connecting()
+	computes := len(connecting) > 0 && computedName.MatchString(code)
 	maps.DeleteFunc(connecting, func(name, identifier string) bool {
-		return !namesServer(code, name, identifier) || !view.MayUse(r.Access.Layers, name)
+		wanted := namesServer(code, name, identifier) || computes && !slices.Contains(r.View().Owners(), run.OfServers+name)
+		return !wanted || !view.MayUse(r.Access.Layers, name)
 	})
 	if len(connecting) == 0 {
 		return
@@ -79,6 +82,9 @@ func namesServer(code, name, identifier string) bool {
 	}
 	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))
 }
+
+// computedName finds a name of a server that is computed: in MCP[name], or in the id of a tool.
+var computedName = regexp.MustCompile(`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])|mcp:(\$\{|["']\s*\+)`)
 
 // hasWord reports whether a text has a word that is not part of a longer one.
 func hasWord(text, word string) bool {

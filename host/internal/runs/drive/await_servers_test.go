@@ -27,3 +27,26 @@ func TestAProgramNamesAServer(t *testing.T) {
 		t.Error("a server without a name is named")
 	}
 }
+
+func TestAProgramComputesTheNameOfAServer(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]bool{
+		`const n = "git" + "Hub"; return MCP[n].list()`:      true,
+		`return MCP["git" + x].list()`:                       true,
+		"return MCP?.[ `git${x}` ]":                          true,
+		`return Object.keys(MCP).map((n) => MCP [n].list())`: true,
+		"return tools.describe(`mcp:${name}:list`)":          true,
+		`return tools.call("mcp:" + name + ":list", {})`:     true,
+		`return MCP["git-hub"].list()`:                       false,
+		`return MCP[ 'git-hub' ].list()[i]`:                  false,
+		`return MCP.gitHub[name]()`:                          false,
+		`return Object.keys(MCP)`:                            false,
+		`return [MCP, x]`:                                    false,
+		`return my.MCP[n], $MCP[n], MCPS[n]`:                 false,
+		`return tools.describe("mcp:git-hub:list")`:          false,
+	} {
+		if got := computedName.MatchString(code); got != want {
+			t.Errorf("%s: %v", code, got)
+		}
+	}
+}
