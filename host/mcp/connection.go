@@ -49,8 +49,8 @@ type connection struct {
 
 	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
 
-	stray    sync.Once   // the log has it that there was an answer to another request
 	answered atomic.Bool // a call
+	stray    sync.Once   // the log has it that there was an answer to another request
 
 	flights    flights
 	background sync.WaitGroup // requests that no call waits for
@@ -309,8 +309,8 @@ func (c *connection) close(grace time.Duration) error {
 func (c *connection) captured(ctx context.Context, send func(context.Context) (any, error)) (json.RawMessage, *capture, error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
-	answer.strays = func() { c.stray.Do(func() { c.log.Info(strayAnswer) }) }
 	answer.tells = c.flights.progressed
+	answer.strays = func() { c.stray.Do(func() { c.log.Info(strayAnswer) }) }
 	if f, ok := ctx.Value(flightKey{}).(*flight); ok {
 		answer.asks = func(params json.RawMessage) { c.flights.carried(f, params) }
 	}
