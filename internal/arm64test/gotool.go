@@ -37,6 +37,9 @@ func goCommand(args []string) error {
 			pkg = below(pkg)
 		}
 		return handOut(job{Package: pkg, Program: true}, after(args, "-o"))
+	case len(args) > 2 && args[0] == "list" && args[1] == "-m":
+		fmt.Println("/src")
+		return nil
 	case len(args) > 2 && args[0] == "list" && after(args, "-f") == "{{.Dir}}":
 		fmt.Println("/src/" + pkg)
 		return nil
