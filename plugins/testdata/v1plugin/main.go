@@ -1,21 +1,16 @@
 // Command v1plugin is a plugin as it was built before protocol version 2: it has
-// nothing but the messages of version 1, frozen in v1pb, and go-plugin. A host that
-// sends it anything that version 1 does not have is told so.
+// nothing but the messages of version 1, frozen in v1.txtpb, and go-plugin. A host
+// that sends it anything that version 1 does not have is told so.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/quoinhq/quoin/plugins/testdata/v1plugin/v1pb"
+	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 func main() {
@@ -23,28 +18,9 @@ func main() {
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: 1, MagicCookieKey: "QUOIN_PLUGIN", MagicCookieValue: "4e9d1f6c-quoin-plugin",
 		},
-		Plugins: goplugin.PluginSet{"quoin": &served{}},
-		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, grpc.UnaryInterceptor(onlyKnown))...)
-		},
+		Plugins:    goplugin.PluginSet{"quoin": &served{}},
+		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server { return grpc.NewServer(opts...) },
 	})
-}
-
-// onlyKnown refuses requests with fields that version 1 does not have.
-func onlyKnown(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-	if m, ok := req.(proto.Message); ok {
-		if err := known(m.ProtoReflect()); err != nil {
-			return nil, err
-		}
-	}
-	return handle(ctx, req)
-}
-
-func known(m protoreflect.Message) error {
-	if n := len(m.GetUnknown()); n > 0 {
-		return status.Errorf(codes.InvalidArgument, "%s came with %d bytes of unknown fields", m.Descriptor().FullName(), n)
-	}
-	return nil
 }
 
 type served struct {
@@ -52,7 +28,11 @@ type served struct {
 }
 
 func (*served) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
-	v1pb.RegisterPluginServer(s, &plugin{})
+	desc, err := service((&plugin{}).answers())
+	if err != nil {
+		return err
+	}
+	s.RegisterService(desc, nil)
 	return nil
 }
 
@@ -62,56 +42,39 @@ func (*served) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCon
 
 // plugin has a tool that returns its input and one that fails.
 type plugin struct {
-	v1pb.UnimplementedPluginServer
-	config json.RawMessage
+	config []byte
 }
 
-func (p *plugin) Describe(context.Context, *v1pb.DescribeRequest) (*v1pb.DescribeResponse, error) {
-	tool := func(name string) *v1pb.Tool {
-		return &v1pb.Tool{Name: name, Description: "Does " + name + ".", Parameters: []byte(`{"type":"object"}`), ReadOnly: true}
+// answers has what the plugin says to each method that it implements, as text.
+func (p *plugin) answers() map[protoreflect.Name]answer {
+	const tool = `tools {name: %q description: %q parameters: "{\"type\":\"object\"}" read_only: true} `
+	says := func(text string) answer {
+		return func(*dynamicpb.Message) []string { return []string{text} }
 	}
-	return &v1pb.DescribeResponse{
-		Id: "old", Version: "1.0.0", Tools: []*v1pb.Tool{tool("echo"), tool("fail"), tool("config")},
-		Namespaces:   []*v1pb.Namespace{{Id: "old", GlobalName: "Old", Description: "Old.", RequiredTools: []string{"echo"}}},
-		Capabilities: &v1pb.Capabilities{BeforeToolCall: true},
-	}, nil
-}
-
-func (p *plugin) Configure(_ context.Context, r *v1pb.ConfigureRequest) (*v1pb.ConfigureResponse, error) {
-	p.config = r.GetConfig()
-	return &v1pb.ConfigureResponse{}, nil
-}
-
-func (p *plugin) CreateScope(context.Context, *v1pb.CreateScopeRequest) (*v1pb.CreateScopeResponse, error) {
-	return &v1pb.CreateScopeResponse{Scope: []byte(`{"kind":"object","entries":{"echo":{"kind":"call","tool":"echo"}}}`)}, nil
-}
-
-func (p *plugin) CallTool(r *v1pb.CallToolRequest, s grpc.ServerStreamingServer[v1pb.CallToolEvent]) error {
-	if err := known(r.ProtoReflect()); err != nil {
-		return err
+	return map[protoreflect.Name]answer{
+		"Describe": says(`id: "old" version: "1.0.0" ` +
+			fmt.Sprintf(tool+tool+tool, "echo", "Does echo.", "fail", "Does fail.", "config", "Does config.") +
+			`namespaces {id: "old" global_name: "Old" description: "Old." required_tools: "echo"}
+			capabilities {before_tool_call: true}`),
+		"Configure": func(r *dynamicpb.Message) []string {
+			p.config = field(r, "config").Bytes()
+			return []string{""}
+		},
+		"CreateScope":    says(fmt.Sprintf("scope: %q", `{"kind":"object","entries":{"echo":{"kind":"call","tool":"echo"}}}`)),
+		"CallTool":       p.callTool,
+		"Health":         says(""),
+		"Drain":          says(""),
+		"BeforeToolCall": says(`block: true reason: "not today"`),
 	}
-	switch r.GetTool() {
+}
+
+// callTool returns the events of a call.
+func (p *plugin) callTool(r *dynamicpb.Message) []string {
+	switch field(r, "tool").String() {
 	case "fail":
-		return s.Send(&v1pb.CallToolEvent{Event: &v1pb.CallToolEvent_Error{Error: &v1pb.Error{
-			Kind: v1pb.ErrorKind_ERROR_KIND_TOOL, Code: "not_found", Message: "no such thing", Details: []byte(`{"id":7}`),
-		}}})
+		return []string{`error {kind: ERROR_KIND_TOOL code: "not_found" message: "no such thing" details: "{\"id\":7}"}`}
 	case "config":
-		return s.Send(&v1pb.CallToolEvent{Event: &v1pb.CallToolEvent_Result{Result: p.config}})
+		return []string{fmt.Sprintf("result: %q", p.config)}
 	}
-	if err := s.Send(&v1pb.CallToolEvent{Event: &v1pb.CallToolEvent_Progress{Progress: []byte(`"half"`)}}); err != nil {
-		return err
-	}
-	return s.Send(&v1pb.CallToolEvent{Event: &v1pb.CallToolEvent_Result{Result: r.GetInput()}})
-}
-
-func (p *plugin) Health(context.Context, *v1pb.HealthRequest) (*v1pb.HealthResponse, error) {
-	return &v1pb.HealthResponse{}, nil
-}
-
-func (p *plugin) Drain(context.Context, *v1pb.DrainRequest) (*v1pb.DrainResponse, error) {
-	return &v1pb.DrainResponse{}, nil
-}
-
-func (p *plugin) BeforeToolCall(context.Context, *v1pb.BeforeToolCallRequest) (*v1pb.BeforeToolCallResponse, error) {
-	return &v1pb.BeforeToolCallResponse{Block: true, Reason: "not today"}, nil
+	return []string{`progress: "\"half\""`, fmt.Sprintf("result: %q", field(r, "input").Bytes())}
 }
