@@ -196,7 +196,7 @@ func (p *Process) checkAlive(what string) error {
 		e = protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped before %s", p.candidate.ID(), what)
 	} else {
 		select {
-		case <-p.child.done:
+		case <-p.child.Done():
 			e = protocol.NewError(protocol.KindProcess, protocol.CodeCrashed, "plugin %s died before %s (%s)%s", p.candidate.ID(), what, p.exitText(), p.lastOutput())
 		default:
 			return nil
@@ -232,10 +232,10 @@ func (p *Process) crashError(what string) *protocol.Error {
 	late, stop := p.options.clock.After(p.options.times.exitGrace)
 	defer stop()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done():
 	case <-late:
-		p.child.kill()
-		<-p.child.done
+		p.child.Stop()
+		<-p.child.Done()
 	}
 	if p.stopping() {
 		return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "plugin %s was stopped during %s", p.candidate.ID(), what)

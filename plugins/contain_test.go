@@ -219,7 +219,7 @@ func TestPluginsCloseInOrder(t *testing.T) {
 	}{
 		{"stopped", func(p *Process) error { return p.Close() }},
 		{"left alone", func(p *Process) error {
-			err := p.child.closeStdin() // what the end of the host looks like
+			err := p.child.CloseStdin() // what the end of the host looks like
 			<-p.Done()
 			return err
 		}},
@@ -233,8 +233,8 @@ func TestPluginsCloseInOrder(t *testing.T) {
 			if p.Killed() {
 				t.Error("Killed is true after an orderly end")
 			}
-			if p.child.outcome != nil {
-				t.Errorf("the plugin ended with %v", p.child.outcome)
+			if p.child.Outcome() != nil {
+				t.Errorf("the plugin ended with %v", p.child.Outcome())
 			}
 			if _, err := os.Stat(filepath.Join(p.options.DataDir, "closed")); err != nil {
 				t.Errorf("OnClose did not run: %v", err)

@@ -2,26 +2,12 @@ package plugins
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
+	"github.com/quoinhq/quoin/plugins/internal/child"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// handshakeLine finds the line by which a plugin says where it listens. Output
-// printed without a line end may stand before it.
-var handshakeLine = regexp.MustCompile(`1\|([0-9]+)\|(unix|tcp)\|[^|]+\|grpc\|[A-Za-z0-9+/=]*(\|(true|false))?$`)
-
-// findHandshake splits a line of standard output into what was printed before
-// the handshake and the handshake, which is "" if the line does not have it.
-func findHandshake(line string) (printed, handshake string) {
-	at := handshakeLine.FindStringIndex(line)
-	if at == nil {
-		return line, ""
-	}
-	return line[:at[0]], line[at[0]:]
-}
 
 // VersionError: a binary answers in another protocol version than its manifest
 // names.
@@ -39,13 +25,21 @@ func (e *VersionError) Error() string {
 }
 
 // checkHandshakeVersion holds a handshake to the manifest.
-func checkHandshakeVersion(handshake string, declared int) error {
-	version, err := strconv.Atoi(handshakeLine.FindStringSubmatch(handshake)[1])
+func checkHandshakeVersion(h child.Handshake, declared int) error {
+	version, err := strconv.Atoi(h.Version)
 	if err != nil {
-		return fmt.Errorf("the protocol version in %q is not a number", handshake)
+		return fmt.Errorf("the protocol version in the handshake is %q, which is too large a number", h.Version)
 	}
 	if version != declared {
 		return &VersionError{Manifest: declared, Binary: version}
 	}
 	return nil
 }
+
+// childOutput is the log of a process, and holds its handshake to the manifest.
+type childOutput struct {
+	*pluginLog
+	version int
+}
+
+func (o *childOutput) Handshake(h child.Handshake) error { return checkHandshakeVersion(h, o.version) }

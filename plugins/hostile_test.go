@@ -144,11 +144,11 @@ func TestSecretsInOtherForms(t *testing.T) {
 
 	rec := &recorder{}
 	log := newPluginLog(slog.New(rec), "fix", systemClock{}, r)
-	log.stderr([]byte(`{"@level":"info","@message":"with p\u00e4ssw\u00f6rt\/s3cret&x9","token":"p\u00e4ssw\u00f6rt\/s3cret&x9"}`), false)
+	log.Stderr([]byte(`{"@level":"info","@message":"with p\u00e4ssw\u00f6rt\/s3cret&x9","token":"p\u00e4ssw\u00f6rt\/s3cret&x9"}`), false)
 	for n := range len(secret) + 1 {
 		line := strings.Repeat("-", 100) + secret[:n]
-		log.stderr([]byte(line), true)
-		log.stdout([]byte(line), true)
+		log.Stderr([]byte(line), true)
+		log.Stdout([]byte(line), true)
 	}
 	for _, line := range rec.lines() {
 		if strings.Contains(line, "pä") || strings.Contains(line, "s3c") {

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
+	"github.com/quoinhq/quoin/internal/text"
 )
 
 // How much of a plugin's log reaches the host's: a burst, then a steady rate.
@@ -33,14 +34,15 @@ type pluginLog struct {
 	throttle  *childprocess.RateLimiter
 	panicking bool // a Go panic has started: what follows explains it
 	tail      childprocess.OutputTail
+	printed   string // what was first printed in place of the handshake
 }
 
 func newPluginLog(l *slog.Logger, id string, c clock, secret *secretMask) *pluginLog {
 	return &pluginLog{logger: l.With("plugin", id), clock: c, secret: secret, throttle: childprocess.NewRateLimiter(logBurst, logPerSecond, c.Now())}
 }
 
-// stderr takes one line of standard error.
-func (p *pluginLog) stderr(line []byte, cut bool) {
+// Stderr takes one line of standard error.
+func (p *pluginLog) Stderr(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +65,8 @@ func (p *pluginLog) stderr(line []byte, cut bool) {
 	p.print(level, text, "stderr", cut)
 }
 
-// stdout takes one line that was printed where only the handshake belongs.
-func (p *pluginLog) stdout(line []byte, cut bool) {
+// Stdout takes one line that was printed where only the handshake belongs.
+func (p *pluginLog) Stdout(line []byte, cut bool) {
 	line = p.secret.line(line, cut)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,11 +102,36 @@ func (p *pluginLog) reportDropped() {
 	}
 }
 
-// finish says how many lines at the end were dropped.
-func (p *pluginLog) finish() {
+// End says how many lines at the end were dropped, and what could not be read.
+func (p *pluginLog) End(err error) {
+	if err != nil {
+		p.logger.Warn("reading the plugin's output", "error", err)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reportDropped()
+}
+
+// maxPrinted is how many bytes of unexpected output a message quotes.
+const maxPrinted = 63
+
+// Printed keeps what was printed first, to explain a handshake that does not come.
+func (p *pluginLog) Printed(words string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.printed == "" {
+		p.printed = text.Shorten(strings.ToValidUTF8(p.secret.text(words), "\uFFFD"), maxPrinted)
+	}
+}
+
+// explainStdout quotes what was printed in place of the handshake; empty for nothing.
+func (p *pluginLog) explainStdout() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.printed == "" {
+		return ""
+	}
+	return fmt.Sprintf("; it printed %q on standard output, where the handshake belongs: print to standard error", p.printed)
 }
 
 // lastOutput is what the plugin said last: the panic or the uncaught error if there

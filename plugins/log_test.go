@@ -46,11 +46,11 @@ func TestLogRateRecovers(t *testing.T) {
 	clock := newStillClock()
 	l := newPluginLog(slog.New(rec), "fix", clock, nil)
 	for range logBurst + 10 {
-		l.stderr([]byte("again"), false)
+		l.Stderr([]byte("again"), false)
 	}
 	clock.advance(time.Second)
 	for range logPerSecond + 10 {
-		l.stderr([]byte("again"), false)
+		l.Stderr([]byte("again"), false)
 	}
 	// The burst, the note about what was dropped, and one second's worth.
 	if got := len(rec.lines()); got != logBurst+1+logPerSecond {
@@ -92,9 +92,9 @@ func TestLogLevels(t *testing.T) {
 		`panic: out of cheese`,
 		`goroutine 1 [running]:`,
 	} {
-		l.stderr([]byte(line), false)
+		l.Stderr([]byte(line), false)
 	}
-	l.stderr([]byte("start of a long line"), true)
+	l.Stderr([]byte("start of a long line"), true)
 	want := []string{
 		`WARN m e={} n=1 o=[a=1 b=[c=[2]]] plugin=fix`,
 		`DEBUG d plugin=fix`,
@@ -121,7 +121,7 @@ func TestLastWordsOfNodeAreItsError(t *testing.T) {
 		"file:///srv/plugins.d/fix/fix.mjs:12", "    oops(", "    ^", "",
 		"TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string", "    at main (file:///srv/fix.mjs:12:3) {", "  code: 'ERR_INVALID_ARG_TYPE'", "}", "", "Node.js v20.20.2",
 	} {
-		l.stderr([]byte(line), false)
+		l.Stderr([]byte(line), false)
 	}
 	if got, want := l.lastOutput(), "TypeError [ERR_INVALID_ARG_TYPE]: The path must be a string"; got != want {
 		t.Errorf("last words: %q, want %q", got, want)

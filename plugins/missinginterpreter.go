@@ -3,11 +3,26 @@ package plugins
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/quoinhq/quoin/plugins/manifest"
 )
+
+// explainExec adds what usually is behind an exec error.
+func explainExec(path string, err error) error {
+	text := err.Error()
+	if strings.Contains(text, "exec format error") {
+		return fmt.Errorf("%s is not a program for %s: %w", path, manifest.HostPlatform(), err)
+	}
+	if interpreter := missingInterpreter(path, err); interpreter != "" {
+		return fmt.Errorf("%s needs %s, which is not on this machine; install it, or name the one that is in the first line: %w", path, interpreter, err)
+	}
+	return err
+}
 
 // maxInterpreterLine is as much of a script's first line as kernels read.
 const maxInterpreterLine = 256

@@ -12,16 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"github.com/hashicorp/go-plugin/runner"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/quoinhq/quoin/internal/awake"
-	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/namespaces"
+	"github.com/quoinhq/quoin/plugins/internal/child"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
@@ -36,11 +32,8 @@ type Process struct {
 	run       *runDir // set if this process owns it
 	dir       string  // this process's folder inside a run folder
 
-	client *goplugin.Client
-	child  *child
-	conn   *grpc.ClientConn
+	child  *child.Connection // nil before the launch
 	rpc    *protocol.Client
-	unbind func() bool // ends the start's hold on the process
 	desc   *protocol.Description
 	scopes map[string]*namespaces.Scope // by namespace: those that are the same in every run
 
@@ -143,8 +136,8 @@ func (p *Process) bringUp(ctx context.Context, runPath string) (refused bool, er
 	ctx, cancel := awake.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
 	defer func() {
-		if p.unbind != nil {
-			p.unbind()
+		if p.child != nil {
+			p.child.Release()
 		}
 	}()
 	cmd, err := p.command(runPath)
@@ -197,71 +190,40 @@ func environment(pluginDir, dataDir, tmp string) []string {
 	}
 }
 
-// launch starts the process and connects to it. When ctx ends meanwhile the
-// process is killed, which ends every wait in go-plugin.
-func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) error {
-	p.client = goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig:  protocol.Handshake(),
-		VersionedPlugins: protocol.Spoken(p.candidate.Manifest.Protocol),
-		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         true,
-		SkipHostEnv:      true,
-		StartTimeout:     p.options.StartTimeout + time.Minute, // ctx ends first, and says why
-		GRPCDialOptions:  protocol.DialOptions(),
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
-		Logger:           newLibraryLog(p.options.Logger.With("process", p.candidate.ID())),
-		SyncStdout:       &childprocess.LineWriter{Each: p.log.stdout},
-		SyncStderr:       &childprocess.LineWriter{Each: p.log.stderr},
-		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
-			cmd.Env = append(cmd.Env, spec.Env...)
-			p.child = newChild(cmd, dir, p.log, p.candidate.Manifest.Protocol, p.options.times.pipeGrace)
-			p.unbind = context.AfterFunc(ctx, p.child.kill)
-			return p.child, nil
-		},
+// launch starts the process and connects to it.
+func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) (err error) {
+	version := p.candidate.Manifest.Protocol
+	p.child, err = child.Launch(ctx, cmd, child.Options{
+		Version:   version,
+		Dir:       p.dir,
+		Output:    &childOutput{p.log, version},
+		Logger:    newLibraryLog(p.options.Logger.With("process", p.candidate.ID())),
+		Timeout:   p.options.StartTimeout + time.Minute, // ctx ends first, and says why
+		PipeGrace: p.options.times.pipeGrace,
 	})
-	if _, err := p.client.Start(); err != nil {
-		return err
-	}
-	return p.connect()
-}
-
-// connect makes the connection ready for calls.
-func (p *Process) connect() error {
-	protocolClient, err := p.client.Client()
 	if err != nil {
-		return err
+		return explainExec(cmd.Path, err)
 	}
-	grpcClient, ok := protocolClient.(*goplugin.GRPCClient)
-	if !ok {
-		return fmt.Errorf("go-plugin made a %T instead of a gRPC client", protocolClient)
-	}
-	p.conn = grpcClient.Conn
-	raw, err := grpcClient.Dispense(protocol.ServiceName)
-	if err != nil {
-		return err
-	}
-	if p.rpc, ok = raw.(*protocol.Client); !ok {
-		return fmt.Errorf("go-plugin dispensed a %T instead of a plugin client", raw)
-	}
+	p.rpc = protocol.NewClient(p.child.Conn)
 	return nil
 }
 
 // explainLaunch says why the process did not get to the handshake.
 func (p *Process) explainLaunch(ctx context.Context, err error) error {
-	if p.child == nil || p.child.ID() == "" {
+	if !p.child.Ran() {
 		return err // it never ran
 	}
-	p.child.kill()
-	<-p.child.done
-	switch refusal := p.child.refusal(); {
+	p.child.Stop()
+	<-p.child.Done()
+	switch refusal := p.child.Refusal(); {
 	case refusal != nil:
 		return refusal
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s%s", p.options.StartTimeout, p.child.explainStdout(), p.lastOutput())
+		return fmt.Errorf("no handshake within %v; main must end in sdk.Serve%s%s", p.options.StartTimeout, p.log.explainStdout(), p.lastOutput())
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("the process ended before the handshake (%s)%s%s", p.exitText(), p.child.explainStdout(), p.lastOutput())
+	return fmt.Errorf("the process ended before the handshake (%s)%s%s", p.exitText(), p.log.explainStdout(), p.lastOutput())
 }
 
 // initialize takes a connected plugin through Describe, Configure and Health.
@@ -288,7 +250,7 @@ func (p *Process) initialize(ctx context.Context) (refused bool, err error) {
 
 // exitText is how the process ended, in words. It must have ended.
 func (p *Process) exitText() string {
-	if err := p.child.outcome; err != nil {
+	if err := p.child.Outcome(); err != nil {
 		return err.Error()
 	}
 	return "exit status 0"
@@ -316,13 +278,13 @@ func (p *Process) Manifest() manifest.Manifest { return p.candidate.Manifest }
 func (p *Process) PID() string { return p.child.ID() }
 
 // Done is closed when the process has ended, for whatever reason.
-func (p *Process) Done() <-chan struct{} { return p.child.done }
+func (p *Process) Done() <-chan struct{} { return p.child.Done() }
 
 // Err says how the process ended. It returns nil before Done is closed, and
 // after an end that Close caused.
 func (p *Process) Err() error {
 	select {
-	case <-p.child.done:
+	case <-p.child.Done():
 	default:
 		return nil
 	}
@@ -347,7 +309,7 @@ func (p *Process) Killed() bool {
 }
 
 // Kill ends the process at once. Close is still needed.
-func (p *Process) Kill() { p.child.kill() }
+func (p *Process) Kill() { p.child.Stop() }
 
 // Close stops the plugin: running calls are cancelled, the plugin gets
 // Options.CloseTimeout to end by itself, then it is killed with everything in
@@ -357,7 +319,7 @@ func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.mu.Lock()
 		select {
-		case <-p.child.done: // it has died, and calls are to say so
+		case <-p.child.Done(): // it has died, and calls are to say so
 		default:
 			p.closing = true
 		}
@@ -378,15 +340,15 @@ func (p *Process) requestShutdown() {
 	go func() {
 		defer close(told)
 		// Its answer does not matter: a plugin that stops may not get to give one.
-		_ = p.conn.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
+		_ = p.child.Conn.Invoke(ctx, "/plugin.GRPCController/Shutdown", &emptypb.Empty{}, &emptypb.Empty{})
 	}()
-	if err := p.child.closeStdin(); err != nil {
+	if err := p.child.CloseStdin(); err != nil {
 		p.options.Logger.Warn("closing a plugin's standard input", "plugin", p.candidate.ID(), "error", err)
 	}
 	late, stop := p.options.clock.After(p.options.CloseTimeout)
 	defer stop()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done():
 	case <-late:
 		p.mu.Lock()
 		p.killed = true
@@ -400,13 +362,7 @@ func (p *Process) requestShutdown() {
 // discard kills what is left and removes everything the start made.
 func (p *Process) discard() error {
 	if p.child != nil {
-		p.child.kill()
-		if p.child.ID() != "" {
-			<-p.child.done
-		}
-	}
-	if p.client != nil {
-		p.client.Kill() // the process is gone: this only closes the connection
+		p.child.Close()
 	}
 	err := p.stopHostServices()
 	if p.dir == "" {

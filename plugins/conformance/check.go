@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // Options tune the suite. A nil *Options means all defaults.
@@ -77,9 +78,9 @@ type Part struct {
 	// Name says what is asked.
 	Name string
 
-	process func(*exam)     // of a plugin that package plugins has started
-	wire    func(*wireExam) // of a process that this package has started
-	start   func(*setting)  // of the start itself
+	process func(*exam)          // of a plugin that package plugins has started
+	wire    func(*wireExam)      // of a process that this package has started
+	start   func(*setting) error // of the start itself
 }
 
 // Parts returns the suite.
@@ -99,7 +100,7 @@ func (p Part) Run(ctx context.Context, dir string, o *Options) (r Result, err er
 	case p.wire != nil:
 		err = s.withWire(p.wire)
 	default:
-		p.start(s)
+		err = p.start(s)
 	}
 	r.Problems, r.NotExercised = s.problems, s.missing
 	return r, err
@@ -128,6 +129,7 @@ type setting struct {
 	timeout  time.Duration
 	scratch  string // folder for the part alone
 
+	storage  counted
 	calls    atomic.Int64
 	problems []string
 	missing  []string
@@ -168,6 +170,7 @@ func (s *setting) options() plugins.Options {
 		DataDir:      filepath.Join(s.scratch, "data"),
 		RunDir:       filepath.Join(s.scratch, "run"),
 		Config:       s.config,
+		OpenStorage:  func(string, func(error)) protocol.Storage { return &s.storage },
 		Logger:       slog.New(slog.DiscardHandler),
 		StartTimeout: s.timeout,
 		CallTimeout:  s.timeout,

@@ -14,7 +14,7 @@ import (
 )
 
 // badConfigurations starts the plugin with what it must not come up with.
-func badConfigurations(s *setting) {
+func badConfigurations(s *setting) error {
 	if len(s.declared.BadConfig) == 0 {
 		s.notExercised("badConfig is not declared")
 	}
@@ -33,6 +33,7 @@ func badConfigurations(s *setting) {
 			s.problem("the configuration %s made the start fail with %q; expected an error of kind plugin from Configure, so that no host tries again", config, err)
 		}
 	}
+	return nil
 }
 
 // declaredCalls makes each declared call that ends by itself.

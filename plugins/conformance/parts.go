@@ -2,7 +2,7 @@ package conformance
 
 // parts are the suite. Each runs in a fresh process.
 var parts = []Part{
-	{Name: "the handshake says where the plugin listens", wire: handshake},
+	{Name: "the handshake says where the plugin listens", start: handshake},
 	{Name: "only its host can connect", wire: strangers},
 	{Name: "protocol versions are negotiated", start: versions},
 	{Name: "run by hand it explains itself", start: byHand},
@@ -21,7 +21,7 @@ var parts = []Part{
 	{Name: "cancelled calls end", process: cancelled},
 	{Name: "calls end with their time", wire: deadlines},
 	{Name: "calls follow each other on a stream", wire: callStream},
-	{Name: "host services can be used", wire: hostServices},
+	{Name: "host services can be used", process: hostServices},
 	{Name: "scopes are usable and stable", process: scopes},
 	{Name: "mapping functions make inputs", process: mappings},
 	{Name: "hooks answer", process: hooks},

@@ -1,59 +1,92 @@
 package conformance
 
 import (
+	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/quoinhq/quoin/plugins/internal/child"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
 
-// handshake looks at the line that has already served to connect.
-func handshake(e *wireExam) {
+// handshake looks at the line by which the plugin says where it listens.
+func handshake(s *setting) error {
+	l, err := s.launch(strconv.Itoa(s.found.Manifest.Protocol))
+	if l == nil {
+		return err
+	}
+	defer l.process.Close()
+	line := l.handshake()
+	if line == nil {
+		return err
+	}
+	s.judgeHandshake(l.process.SocketDir, line)
+	if len(s.problems) == 0 {
+		return err
+	}
+	return nil // they say it better
+}
+
+func (s *setting) judgeHandshake(sockets string, line *child.Handshake) {
 	is := func(field, got, want string) {
 		if got != want {
-			e.problem("the handshake says %s %q; expected %q", field, got, want)
+			s.problem("the handshake says %s %q; expected %q", field, got, want)
 		}
 	}
-	is("core version", e.line.core, "1")
-	is("protocol version", e.line.version, strconv.Itoa(e.found.Manifest.Protocol))
-	is("network", e.line.network, "unix")
-	is("folder of the socket", filepath.Dir(filepath.Clean(e.line.address)), e.sockets)
-	is("transport", e.line.protocol, "grpc")
-	if info, err := os.Lstat(e.line.address); err != nil || info.Mode().Type() != os.ModeSocket {
-		e.problem("the handshake names %s, which is not a socket (%v)", e.line.address, err)
+	is("core version", line.Core, "1")
+	is("protocol version", line.Version, strconv.Itoa(s.found.Manifest.Protocol))
+	is("network", line.Network, "unix")
+	is("folder of the socket", filepath.Dir(filepath.Clean(line.Address)), sockets)
+	is("transport", line.Transport, "grpc")
+	if info, err := os.Lstat(line.Address); err != nil || info.Mode().Type() != os.ModeSocket {
+		s.problem("the handshake names %s, which is not a socket (%v)", line.Address, err)
 	}
-	leaf, err := e.line.leaf()
+	raw, err := base64.RawStdEncoding.DecodeString(line.Certificate)
 	if err != nil {
-		e.problem("the certificate in the handshake: %v", err)
+		s.problem("the certificate in the handshake: the certificate is not base64 without padding: %v", err)
 		return
 	}
-	if err := leaf.VerifyHostname("localhost"); err != nil {
-		e.problem("the certificate in the handshake: %v; it must have the DNS name localhost", err)
+	leaf, err := x509.ParseCertificate(raw)
+	if err != nil {
+		s.problem("the certificate in the handshake: %v", err)
+	} else if err := leaf.VerifyHostname("localhost"); err != nil {
+		s.problem("the certificate in the handshake: %v; it must have the DNS name localhost", err)
 	}
 }
 
-// strangers connects without a certificate, and with another than the host's.
+// strangers connects without a certificate, and with that of another host.
 func strangers(e *wireExam) {
-	other, _, err := clientCertificate()
+	other, err := e.launch(e.handshake().Version)
+	if other != nil {
+		defer other.process.Close()
+	}
 	if err != nil {
-		e.problem("a certificate cannot be made: %v", err)
+		e.problem("starting the plugin once more: %v", err)
 		return
 	}
-	for who, certificate := range map[string]*tls.Certificate{"without a certificate": nil, "with another's certificate": &other} {
-		conn, err := e.dial(certificate)
+	for who, certificates := range map[string][]tls.Certificate{"without a certificate": nil, "with another's certificate": other.process.TLS.Certificates} {
+		config := e.process.TLS.Clone()
+		config.Certificates = certificates
+		conn, err := grpc.NewClient("passthrough:///plugin", grpc.WithTransportCredentials(credentials.NewTLS(config)),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", e.handshake().Address)
+			}))
 		if err != nil {
 			e.problem("connecting: %v", err)
 			continue
 		}
 		ctx, cancel := e.bounded()
-		if _, err := protocolpb.NewPluginClient(conn).Health(ctx, &protocolpb.HealthRequest{}); err == nil {
+		if _, err := protocol.NewClient(conn).Health(ctx); err == nil {
 			e.problem("a client %s was answered; only the host's certificate may be accepted", who)
 		}
 		cancel()
@@ -65,32 +98,34 @@ func strangers(e *wireExam) {
 }
 
 // byHand starts the plugin without the cookie, as a person would.
-func byHand(s *setting) {
-	l, err := s.launch("1", "", func(env []string) []string {
-		return slices.DeleteFunc(env, func(v string) bool {
-			return strings.HasPrefix(v, protocol.CookieKey+"=") || strings.HasPrefix(v, "PLUGIN_")
-		})
-	})
+func byHand(s *setting) error {
+	cmd, err := s.command()
 	if err != nil {
-		s.problem("starting the plugin: %v", err)
-		return
+		return err
 	}
-	defer l.end()
+	l := &launched{}
+	process := child.New(cmd, s.scratch, l, pipeGrace)
+	if err := process.Start(s.ctx); err != nil {
+		s.problem("starting the plugin: %v", err)
+		return nil
+	}
+	defer func() { process.Stop(); <-process.Done() }()
+	go func() { _, _ = io.Copy(io.Discard, process.Stdout()) }() // ends with the process
 	ctx, cancel := s.bounded()
 	defer cancel()
 	select {
-	case <-l.process.Done():
+	case <-process.Done():
 	case <-ctx.Done():
 		s.problem("without %s in its environment the plugin does not end; expected a sentence on standard error and an exit status that is not 0", protocol.CookieKey)
-		return
+		return nil
 	}
-	l.reading.Wait()
-	if l.process.Outcome() == nil {
+	if process.Outcome() == nil {
 		s.problem("without %s in its environment the plugin ends with exit status 0; expected another", protocol.CookieKey)
 	}
 	if len(l.said()) == 0 {
 		s.problem("without %s in its environment the plugin says nothing on standard error; expected a sentence that says what it is", protocol.CookieKey)
 	}
+	return nil
 }
 
 // stopsWhenAsked uses go-plugin's controller, with standard input open.
@@ -104,7 +139,7 @@ func stopsWhenAsked(e *wireExam) {
 
 // stopsWithHost closes standard input, as the kernel does for a host that dies.
 func stopsWithHost(e *wireExam) {
-	if err := e.stdin.Close(); err != nil {
+	if err := e.process.CloseStdin(); err != nil {
 		e.problem("closing the plugin's standard input: %v", err)
 	}
 	e.ends("its standard input had ended")
