@@ -4,7 +4,7 @@ export CGO_ENABLED := 0
 
 GO       ?= go
 BIN      := bin
-PLUGINS  := issues calendar fictions
+PLUGINS  := issues calendar
 BUNDLED  := shell
 # Modules of their own, whose dependencies Quoin does not have.
 MODULES  := examples/adapters

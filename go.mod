@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/MicahParks/jwkset v0.11.4
 	github.com/MicahParks/keyfunc/v3 v3.9.1
-	github.com/arran4/golang-ical v0.3.4
 	github.com/cli/browser v1.3.0
 	github.com/creack/pty v1.1.24
 	github.com/evanw/esbuild v0.28.2

@@ -37,9 +37,9 @@ return files`)
 // declared as they can use it, and the same program runs.
 func TestExampleNamespacesAreDeclared(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "issues", "calendar", "fictions")}})
+	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "issues", "calendar")}})
 	files := scopeFiles(t, h)
-	if len(files) != 3 {
+	if len(files) != 2 {
 		t.Fatalf("%d files", len(files))
 	}
 	files["guest.d.ts"] = hosttest.GuestDeclarations(t)
@@ -47,15 +47,14 @@ func TestExampleNamespacesAreDeclared(t *testing.T) {
 const made = await Issues.create({ title: "a" });
 await Issues.close(made.id, undefined);
 const titles: string[] = (await Issues.list({ state: "closed" })).items.map((i) => i.title);
-const names: readonly string[] = Fictions.statuses;
-const desk: string = Fictions.desk.name;
+const zone: string = Calendar.timeZone;
 const day = await Calendar.day("2026-03-02");
 `
-	files["use.ts"] = use + "export { titles, names, desk, day };"
+	files["use.ts"] = use + "export { titles, zone, day };"
 	typescript.Check(t, files)
-	wantValue(t, h.Exec(context.Background(), me, host.ExecInput{Language: "typescript", Code: use + "return [titles, day.items, names.length > 1, desk === Fictions.desk.name]"}), `[["a"],[],true,true]`)
+	wantValue(t, h.Exec(context.Background(), me, host.ExecInput{Language: "typescript", Code: use + "return [titles, day.items, zone]"}), `[["a"],[],"UTC"]`)
 	for _, bad := range []string{`await Issues.create({ title: 1 })`, `await Issues.create()`, `await Issues.get()`, `await Issues.get({})`, `await Calendar.freeBusy(7)`,
-		`await Fictions.promoteIfReady("F-105")`, `await Fictions.unpaidOver("much")`, `Fictions.desk.name = "mine"`} {
+		`await Calendar.remove("one")`, `Calendar.timeZone = "mine"`} {
 		files["use.ts"] = bad + "; export {};"
 		if said := typescript.Complaints(t, files); !strings.Contains(said, "use.ts") {
 			t.Errorf("%s is accepted: %s", bad, said)

@@ -100,14 +100,14 @@ func TestDevelopment(t *testing.T) {
 	}
 
 	// A plugin that is not installed is there for as long as the request.
-	fictions := install(t, "fictions")
-	third, err := cl.Develop(ctx, "fictions", filepath.Join(fictions, "fictions"))
+	calendar := install(t, "calendar")
+	third, err := cl.Develop(ctx, "calendar", filepath.Join(calendar, "calendar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.exec(`return typeof Fictions`).wants(200, "value", `"object"`)
+	c.exec(`return typeof Calendar`).wants(200, "value", `"object"`)
 	third.Close()
-	until(t, "the plugin does not go", func() bool { _, there := status(t, h, "fictions"); return !there })
+	until(t, "the plugin does not go", func() bool { _, there := status(t, h, "calendar"); return !there })
 }
 
 // TestDevelopmentIsAnnounced reads the stream itself.
@@ -115,10 +115,10 @@ func TestDevelopmentIsAnnounced(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
 	c := serve(t, h, gateway.Options{Development: true}, nil)
-	mine := install(t, "fictions")
+	mine := install(t, "calendar")
 	open := func() (*bufio.Scanner, func()) {
 		ctx, cancel := context.WithCancel(context.Background())
-		resp, err := c.client.Do(c.request(ctx, http.MethodPost, "/v1/development", body(t, "fictions", filepath.Join(mine, "fictions"))))
+		resp, err := c.client.Do(c.request(ctx, http.MethodPost, "/v1/development", body(t, "calendar", filepath.Join(mine, "calendar"))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestDevelopmentIsAnnounced(t *testing.T) {
 	lines.Scan()
 	data, ok := strings.CutPrefix(lines.Text(), "data: ")
 	var p gateway.Plugin
-	if err := json.Unmarshal([]byte(data), &p); err != nil || event != "event: live" || !ok || p.ID != "fictions" || p.State != "running" {
+	if err := json.Unmarshal([]byte(data), &p); err != nil || event != "event: live" || !ok || p.ID != "calendar" || p.State != "running" {
 		t.Fatalf("%s, %s: %v", event, data, err)
 	}
 	_, endOther := open()
@@ -167,7 +167,7 @@ func TestDevelopmentEndsWithTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	d, err := cl.Develop(context.Background(), "fictions", filepath.Join(install(t, "fictions"), "fictions"))
+	d, err := cl.Develop(context.Background(), "calendar", filepath.Join(install(t, "calendar"), "calendar"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +184,8 @@ func TestDevelopmentEndsWithTheServer(t *testing.T) {
 func TestDevelopmentIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}})
-	mine := filepath.Join(install(t, "fictions"), "fictions")
-	good := body(t, "fictions", mine)
+	mine := filepath.Join(install(t, "calendar"), "calendar")
+	good := body(t, "calendar", mine)
 	on := gateway.Options{Development: true}
 
 	serve(t, h, gateway.Options{}, nil).post("/v1/development", good).problem(403, gateway.ProblemDevelopment)
@@ -205,13 +205,13 @@ func TestDevelopmentIsRefused(t *testing.T) {
 
 	c := serve(t, h, on, nil)
 	c.post("/v1/development", body(t, "issues", mine)).problem(400, gateway.ProblemInvalidRequest)
-	c.post("/v1/development", body(t, "fictions", "fictions")).problem(400, gateway.ProblemInvalidRequest)
-	c.post("/v1/development", `{"id": "fictions"}`).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/development", body(t, "calendar", "calendar")).problem(400, gateway.ProblemInvalidRequest)
+	c.post("/v1/development", `{"id": "calendar"}`).problem(400, gateway.ProblemInvalidRequest)
 	c.post("/v1/development", body(t, "x", t.TempDir())).problem(409, gateway.ProblemConflict)
 	serve(t, newHost(t, host.Config{}), on, nil).post("/v1/development", good).problem(409, gateway.ProblemConflict)
 
 	// What the host refuses changes nothing.
-	ill := filepath.Join(install(t, "fictions"), "fictions")
+	ill := filepath.Join(install(t, "calendar"), "calendar")
 	manifest := filepath.Join(ill, "plugin.json")
 	b, err := os.ReadFile(manifest)
 	if err != nil {
@@ -223,8 +223,8 @@ func TestDevelopmentIsRefused(t *testing.T) {
 	if err := os.WriteFile(manifest, []byte(strings.Replace(string(b), `"version": "`, `"version": "9`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.post("/v1/development", body(t, "fictions", ill)).problem(409, gateway.ProblemConflict)
-	if s, there := status(t, h, "fictions"); there {
+	c.post("/v1/development", body(t, "calendar", ill)).problem(409, gateway.ProblemConflict)
+	if s, there := status(t, h, "calendar"); there {
 		t.Errorf("in service: %+v", s)
 	}
 }
@@ -233,13 +233,13 @@ func TestDevelopmentIsRefused(t *testing.T) {
 func TestFoldersOfOthers(t *testing.T) {
 	t.Parallel()
 	c := serve(t, newHost(t, host.Config{Plugins: host.PluginConfig{Dir: t.TempDir()}}), gateway.Options{Development: true}, nil)
-	for _, open := range []string{".", "plugin.json", "fictions"} {
-		dir := filepath.Join(t.TempDir(), "fictions")
+	for _, open := range []string{".", "plugin.json", "calendar"} {
+		dir := filepath.Join(t.TempDir(), "calendar")
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		manifest := `{"id": "fictions", "version": "1", "protocol": 1, "command": "./fictions"}`
-		for name, text := range map[string]string{"plugin.json": manifest, "fictions": "#!/bin/sh\n"} {
+		manifest := `{"id": "calendar", "version": "1", "protocol": 1, "command": "./calendar"}`
+		for name, text := range map[string]string{"plugin.json": manifest, "calendar": "#!/bin/sh\n"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +247,7 @@ func TestFoldersOfOthers(t *testing.T) {
 		if err := os.Chmod(filepath.Join(dir, open), 0o722); err != nil {
 			t.Fatal(err)
 		}
-		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
+		a := c.post("/v1/development", body(t, "calendar", dir)).problem(403, gateway.ProblemDevelopment)
 		if !strings.Contains(string(a.body), "chmod go-w") {
 			t.Errorf("%s: %s", open, a.body)
 		}
@@ -275,14 +275,14 @@ func TestWaysOfOthers(t *testing.T) {
 		}
 		return at
 	}
-	mine := filepath.Join(install(t, "fictions"), "fictions")
-	between := filepath.Join(t.TempDir(), "fictions")
+	mine := filepath.Join(install(t, "calendar"), "calendar")
+	between := filepath.Join(t.TempDir(), "calendar")
 	link(link(mine, filepath.Join(shared(), "x")), between)
-	below := filepath.Join(shared(), "fictions")
+	below := filepath.Join(shared(), "calendar")
 	if err := os.CopyFS(below, os.DirFS(mine)); err != nil {
 		t.Fatal(err)
 	}
-	binary := filepath.Join(install(t, "fictions"), "fictions")
+	binary := filepath.Join(install(t, "calendar"), "calendar")
 	m, err := manifest.Read(binary)
 	if err != nil {
 		t.Fatal(err)
@@ -294,12 +294,12 @@ func TestWaysOfOthers(t *testing.T) {
 	}
 	link(link(real, filepath.Join(shared(), "program")), program)
 	for what, dir := range map[string]string{
-		"a link in a folder of others": link(mine, filepath.Join(shared(), "fictions")),
+		"a link in a folder of others": link(mine, filepath.Join(shared(), "calendar")),
 		"a link to one":                between,
 		"a folder below one":           below,
 		"a program by such a link":     binary,
 	} {
-		a := c.post("/v1/development", body(t, "fictions", dir)).problem(403, gateway.ProblemDevelopment)
+		a := c.post("/v1/development", body(t, "calendar", dir)).problem(403, gateway.ProblemDevelopment)
 		if !strings.Contains(string(a.body), "mode 0777, so that others can write to it") {
 			t.Errorf("%s: %s", what, a.body)
 		}

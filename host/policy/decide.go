@@ -131,7 +131,7 @@ func resolve(ctx context.Context, store Approvals, a *Approval, r Resolution) (*
 	return store.Resolve(ctx, a.ID, r)
 }
 
-// contradicts says why d, with an edited input or none, is not what became of a resolved
+// contradicts says why d, perhaps with an edited input, is not what became of a resolved
 // approval.
 func (a *Approval) contradicts(d Decision, edited json.RawMessage) error {
 	switch {

@@ -23,7 +23,8 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	made = h.CallInverse("calendar_create", draft)
-	if _, err := h.Call("calendar_update", map[string]any{"id": 2, "patch": map[string]any{"title": "Daily review"}}); err != nil {
+	one := map[string]any{"scope": "occurrence", "occurrence": "2026-03-03T14:00"}
+	if _, err := h.Call("calendar_remove", map[string]any{"id": 2, "options": one}); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *protocol.Error
@@ -40,25 +41,20 @@ func TestPlugin(t *testing.T) {
 	if e.ID != 1 || e.Start != "2026-03-02T09:00:00+01:00" || e.TimeZone != "Europe/Berlin" {
 		t.Errorf("created %+v", e)
 	}
-	moved := plugintest.Verb[agenda.Event](t, h, "calendar", "update", 1, object{"occurrence": "2026-03-03T09:00:00", "start": "2026-03-03T16:00"})
-	if len(moved.Exceptions) != 1 {
-		t.Errorf("moved %+v", moved)
-	}
-	plugintest.Verb[agenda.Removed](t, h, "calendar", "remove", 1, object{"scope": "occurrence", "occurrence": "2026-03-04T09:00:00"})
 	page := plugintest.Verb[agenda.Page](t, h, "calendar", "list", object{"from": "2026-03-01", "to": "2026-03-31"})
-	if page.Total != 2 || page.Items[1].Start != "2026-03-03T16:00:00+01:00" || !page.Items[1].Moved {
-		t.Errorf("listed %+v", page)
+	if len(page.Items) != 3 || page.Items[2].Start != "2026-03-04T09:00:00+01:00" {
+		t.Fatalf("listed %+v", page)
 	}
-	if page := plugintest.Verb[agenda.Page](t, h, "calendar", "day", "2026-03-03", "UTC"); page.Total != 1 || page.Items[0].Start != "2026-03-03T15:00:00Z" {
+	plugintest.Verb[agenda.Removed](t, h, "calendar", "remove", 1, object{"scope": "occurrence", "occurrence": page.Items[2].Start})
+	if page := plugintest.Verb[agenda.Page](t, h, "calendar", "day", "2026-03-04"); len(page.Items) != 0 {
+		t.Errorf("a day that was removed: %+v", page)
+	}
+	if page := plugintest.Verb[agenda.Page](t, h, "calendar", "day", "2026-03-03", "UTC"); len(page.Items) != 1 || page.Items[0].Start != "2026-03-03T08:00:00Z" {
 		t.Errorf("day %+v", page)
 	}
 	fb := plugintest.Verb[agenda.FreeBusy](t, h, "calendar", "freeBusy", object{"from": "2026-03-02", "to": "2026-03-03"}, object{"workingHours": object{"from": "09:00", "to": "10:00"}, "slotMinutes": 30})
 	if len(fb.Busy) != 1 || len(fb.Slots) != 1 || fb.Slots[0].Start != "2026-03-02T09:15:00+01:00" {
 		t.Errorf("free and busy %+v", fb)
-	}
-	out := plugintest.Verb[agenda.Exported](t, h, "calendar", "exportICS")
-	if in := plugintest.Verb[agenda.Imported](t, h, "calendar", "importICS", out.ICS); out.Events != 1 || in.Unchanged != 1 || len(in.Notes) != 0 {
-		t.Errorf("exported %d, imported %+v", out.Events, in)
 	}
 	plugintest.Verb[agenda.Removed](t, h, "calendar", "remove", 1, object{"scope": "series"})
 }
@@ -74,11 +70,10 @@ func TestErrorsForTheModel(t *testing.T) {
 	}{
 		{agenda.CodeScopeRequired, "remove", []any{1}},
 		{agenda.CodeConflict, "create", []any{busy}},
-		{agenda.CodeConflict, "update", []any{1, object{"version": 9, "title": "z"}}},
-		{agenda.CodeNotFound, "update", []any{9, object{"title": "z"}}},
+		{agenda.CodeConflict, "remove", []any{1, object{"version": 9}}},
+		{agenda.CodeNotFound, "remove", []any{9}},
 		{agenda.CodeInvalidField, "day", []any{"tomorrow"}},
 		{agenda.CodeInvalidField, "day", []any{7}},
-		{agenda.CodeInvalidICS, "importICS", []any{"Dear calendar,"}},
 		{"invalid_input", "freeBusy", []any{}},
 	} {
 		if e := plugintest.Refused(t, h, "calendar", c.verb, c.args...); e.Code != c.code || e.Message == "" {

@@ -3,17 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/quoinhq/quoin/examples/plugins/calendar/agenda"
 	"github.com/quoinhq/quoin/sdk"
 )
 
 // desk is what the tools work on.
-type desk struct{ store *agenda.Store }
-
-type updateInput struct {
-	ID    int64        `json:"id" min:"1" jsonschema:"number of the event"`
-	Patch agenda.Patch `json:"patch" jsonschema:"the fields to change"`
+type desk struct {
+	store *agenda.Store
+	zone  *time.Location
 }
 
 type removeInput struct {
@@ -23,32 +22,19 @@ type removeInput struct {
 
 type freeBusyInput struct {
 	Range   agenda.Range           `json:"range" jsonschema:"where to look"`
-	Options agenda.FreeBusyOptions `json:"options,omitzero" jsonschema:"working hours, people and slots"`
-}
-
-type importInput struct {
-	ICS     string        `json:"ics" min:"1" max:"1048576" jsonschema:"text of the iCalendar file"`
-	Options importOptions `json:"options,omitzero" jsonschema:"how to import"`
-}
-
-type importOptions struct {
-	DryRun bool `json:"dryRun,omitempty" jsonschema:"only say what would happen"`
-}
-
-type exportInput struct {
-	IDs []int64 `json:"ids,omitempty" jsonschema:"numbers of the events to export; leave out for all"`
+	Options agenda.FreeBusyOptions `json:"options,omitzero" jsonschema:"working hours and slots"`
 }
 
 func (d *desk) addList(p *sdk.Plugin) *sdk.ToolRef {
 	return sdk.AddTool(p, sdk.Tool{
 		Name:        "calendar_list",
 		Label:       "List events",
-		Description: "Lists what takes place in a range of time, in order, with recurring events expanded into their occurrences. Items carry the id of the event and the occurrence key that update and remove take.",
+		Description: "Lists what takes place in a range of time, in order, with recurring events expanded into their occurrences. Items carry the id of the event and the start, by which remove names a member of a series.",
 		ReadOnly:    true,
 		Idempotent:  true,
 		Examples: []sdk.Example{
 			{Description: "a week in Berlin", Input: agenda.Query{Range: agenda.Range{From: "2026-03-02", To: "2026-03-09", TimeZone: "Europe/Berlin"}}},
-			{Description: "ada's reviews on an afternoon", Input: agenda.Query{Range: agenda.Range{From: "2026-03-02T12:00", To: "2026-03-02T18:00"}, Text: "review", Attendee: "ada@example.org"}},
+			{Description: "the reviews of an afternoon", Input: agenda.Query{Range: agenda.Range{From: "2026-03-02T12:00", To: "2026-03-02T18:00"}, Text: "review"}},
 		},
 	}, func(ctx context.Context, _ *sdk.Call, in agenda.Query) (agenda.Page, error) {
 		return explain(d.store.List(ctx, in))
@@ -59,13 +45,13 @@ func (d *desk) addCreate(p *sdk.Plugin) *sdk.ToolRef {
 	return sdk.AddTool(p, sdk.Tool{
 		Name:        "calendar_create",
 		Label:       "Create an event",
-		Description: "Books a single or recurring, timed or all-day event and returns it. With onlyIfFree it fails with code conflict when the time is taken.",
+		Description: "Books a single or recurring event and returns it. With onlyIfFree it fails with code conflict when the time is taken.",
 		Idempotent:  true,
 		Revert: sdk.RevertBy(func(_ agenda.Draft, made agenda.Event) (*sdk.Inverse, error) {
 			return &sdk.Inverse{Tool: "calendar_remove", Input: removeInput{ID: made.ID, Options: agenda.Removal{Scope: agenda.ScopeSeries, Version: made.Version}}}, nil
 		}),
 		Examples: []sdk.Example{
-			{Description: "a review, if the time is free", Input: agenda.Draft{Title: "Review of issue 12", Start: "2026-03-02T14:00", DurationMinutes: 30, TimeZone: "Europe/Berlin", Attendees: []string{"ada@example.org"}, OnlyIfFree: true}},
+			{Description: "a review, if the time is free", Input: agenda.Draft{Title: "Review of issue 12", Start: "2026-03-02T14:00", DurationMinutes: 30, TimeZone: "Europe/Berlin", OnlyIfFree: true}},
 			{Description: "every Monday and Wednesday at nine", Input: agenda.Draft{Title: "Stand-up", Start: "2026-03-02T09:00", DurationMinutes: 15, TimeZone: "Europe/Berlin", Recurrence: "FREQ=WEEKLY;BYDAY=MO,WE"}},
 			{Description: "three whole days", Input: agenda.Draft{Title: "Fair", Start: "2026-03-03", End: "2026-03-06"}},
 		},
@@ -74,30 +60,15 @@ func (d *desk) addCreate(p *sdk.Plugin) *sdk.ToolRef {
 	})
 }
 
-func (d *desk) addUpdate(p *sdk.Plugin) *sdk.ToolRef {
-	return sdk.AddTool(p, sdk.Tool{
-		Name:        "calendar_update",
-		Label:       "Change an event",
-		Description: "Changes an event, a whole series, or with occurrence one member of a series, and returns the event. Given a version, it fails with code conflict if the event has changed since.",
-		Idempotent:  true,
-		Examples: []sdk.Example{
-			{Description: "move one stand-up to the afternoon", Input: updateInput{ID: 7, Patch: agenda.Patch{Occurrence: "2026-03-04T09:00:00", Start: new("2026-03-04T16:00")}}},
-			{Description: "rename, unless another edit came first", Input: updateInput{ID: 7, Patch: agenda.Patch{Version: 2, Title: new("Daily")}}},
-		},
-	}, func(ctx context.Context, c *sdk.Call, in updateInput) (agenda.Event, error) {
-		return explain(d.store.Update(ctx, c.IdempotencyKey, in.ID, in.Patch))
-	})
-}
-
 func (d *desk) addRemove(p *sdk.Plugin) *sdk.ToolRef {
 	return sdk.AddTool(p, sdk.Tool{
 		Name:        "calendar_remove",
 		Label:       "Remove an event",
-		Description: "Takes an event off the calendar. For a recurring event say how much goes: one occurrence, that and all following ones, or the series; without a scope it fails with code scope_required and removes nothing.",
+		Description: "Takes an event off the calendar. For a recurring event say how much goes: one occurrence or the series; without a scope it fails with code scope_required and removes nothing.",
 		Idempotent:  true,
 		Examples: []sdk.Example{
 			{Description: "a single event", Input: removeInput{ID: 3}},
-			{Description: "one member of a series", Input: removeInput{ID: 7, Options: agenda.Removal{Scope: agenda.ScopeOccurrence, Occurrence: "2026-03-04T09:00:00"}}},
+			{Description: "one member of a series", Input: removeInput{ID: 7, Options: agenda.Removal{Scope: agenda.ScopeOccurrence, Occurrence: "2026-03-04T09:00:00+01:00"}}},
 		},
 	}, func(ctx context.Context, c *sdk.Call, in removeInput) (agenda.Removed, error) {
 		return explain(d.store.Remove(ctx, c.IdempotencyKey, in.ID, in.Options))
@@ -108,43 +79,15 @@ func (d *desk) addFreeBusy(p *sdk.Plugin) *sdk.ToolRef {
 	return sdk.AddTool(p, sdk.Tool{
 		Name:        "calendar_free_busy",
 		Label:       "Find free time",
-		Description: "Says which time in a range is taken and which is free, inside working hours if given, and cuts the free time into slots of a length if asked. Overlapping events are joined; transparent ones do not count.",
+		Description: "Says which time in a range is taken and which is free, inside working hours if given, and cuts the free time into slots of a length if asked. Overlapping events are joined.",
 		ReadOnly:    true,
 		Idempotent:  true,
-		Examples: []sdk.Example{{Description: "half-hour slots of ada's week", Input: freeBusyInput{
+		Examples: []sdk.Example{{Description: "half-hour slots of a week", Input: freeBusyInput{
 			Range:   agenda.Range{From: "2026-03-02", To: "2026-03-07", TimeZone: "Europe/Berlin"},
-			Options: agenda.FreeBusyOptions{WorkingHours: &agenda.WorkingHours{From: "09:00", To: "17:00"}, Attendees: []string{"ada@example.org"}, SlotMinutes: 30},
+			Options: agenda.FreeBusyOptions{WorkingHours: &agenda.WorkingHours{From: "09:00", To: "17:00"}, SlotMinutes: 30},
 		}}},
 	}, func(ctx context.Context, _ *sdk.Call, in freeBusyInput) (agenda.FreeBusy, error) {
 		return explain(d.store.FreeBusy(ctx, in.Range, in.Options))
-	})
-}
-
-func (d *desk) addImport(p *sdk.Plugin) *sdk.ToolRef {
-	return sdk.AddTool(p, sdk.Tool{
-		Name:        "calendar_import",
-		Label:       "Import iCalendar",
-		Description: "Takes over the events of an iCalendar file: new ones are added, those with a known UID replaced, equal ones left alone. Entries that cannot be represented are left out and noted with the reason.",
-		Idempotent:  true,
-		Examples: []sdk.Example{{Description: "look first", Input: importInput{
-			ICS:     "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example\r\nBEGIN:VEVENT\r\nUID:1@example.org\r\nSUMMARY:Fair\r\nDTSTART;VALUE=DATE:20260303\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
-			Options: importOptions{DryRun: true},
-		}}},
-	}, func(ctx context.Context, _ *sdk.Call, in importInput) (agenda.Imported, error) {
-		return explain(d.store.Import(ctx, in.ICS, in.Options.DryRun))
-	})
-}
-
-func (d *desk) addExport(p *sdk.Plugin) *sdk.ToolRef {
-	return sdk.AddTool(p, sdk.Tool{
-		Name:        "calendar_export",
-		Label:       "Export iCalendar",
-		Description: "Writes events as an iCalendar file, with their recurrence, exceptions and time zones.",
-		ReadOnly:    true,
-		Idempotent:  true,
-		Examples:    []sdk.Example{{Description: "two events", Input: exportInput{IDs: []int64{3, 7}}}},
-	}, func(ctx context.Context, _ *sdk.Call, in exportInput) (agenda.Exported, error) {
-		return explain(d.store.Export(ctx, in.IDs))
 	})
 }
 

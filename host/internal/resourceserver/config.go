@@ -35,7 +35,7 @@ type Config struct {
 type Claims struct {
 	AgentID    string // empty: sessions are of no agent
 	SessionKey string // empty: sub, unless SessionID is given
-	SessionID  string // empty: none
+	SessionID  string // empty: sessions have no id
 }
 
 // A ConfigError says what is wrong with a field of a Config.

@@ -50,7 +50,7 @@ func newServer(ctx context.Context, c Config, base http.RoundTripper, clock func
 }
 
 // Authenticate returns the session that the request's token names. It answers a
-// request that has none which counts, and returns false.
+// request without a token that counts, and returns false.
 func (s *Server) Authenticate(w http.ResponseWriter, r *http.Request) (codemode.Session, bool) {
 	token, err := bearer(r)
 	if err != nil {

@@ -12,8 +12,6 @@ const (
 	CodeInvalidField  = "invalid_field"  // a value is not acceptable; details.fields says which
 	CodeScopeRequired = "scope_required" // a series: say how much of it is meant
 	CodeTooMuch       = "too_much"       // the window holds more than one answer may
-	CodeInvalidICS    = "invalid_ics"    // the text is not an iCalendar file
-	CodeInvalidCursor = "invalid_cursor" // the cursor is damaged or belongs to another range
 )
 
 // Error is a refusal that the caller can act on.
@@ -43,16 +41,15 @@ func notFound(id int64) error {
 func noOccurrence(id int64, key string) error {
 	return &Error{
 		Code:    CodeNotFound,
-		Message: fmt.Sprintf("Event %d has no occurrence %q. Take the occurrence field of an item that list returned.", id, key),
+		Message: fmt.Sprintf("Event %d has no occurrence %q. Take the start of an item that list returned.", id, key),
 		Details: map[string]any{"id": id, "occurrence": key},
 	}
 }
 
 func conflict(id, current, read int64) error {
 	return &Error{
-		Code: CodeConflict,
-		Message: fmt.Sprintf("Event %d is at version %d, but the edit was made against version %d. List it again, look at what changed, and repeat the edit with version %d.",
-			id, current, read, current),
+		Code:    CodeConflict,
+		Message: fmt.Sprintf("Event %d is at version %d, not at version %d. Nothing was removed; list it again and look at what changed.", id, current, read),
 		Details: map[string]any{"id": id, "currentVersion": current, "readVersion": read},
 	}
 }
@@ -68,8 +65,8 @@ func taken(o Occurrence) error {
 func scopeRequired(id int64, why string) error {
 	return &Error{
 		Code:    CodeScopeRequired,
-		Message: fmt.Sprintf("Event %d %s. Nothing was removed; pass scope \"series\", or scope \"occurrence\" or \"following\" together with occurrence.", id, why),
-		Details: map[string]any{"id": id, "scopes": []string{"occurrence", "following", "series"}},
+		Message: fmt.Sprintf("Event %d %s. Nothing was removed; pass scope \"series\", or scope \"occurrence\" together with occurrence.", id, why),
+		Details: map[string]any{"id": id, "scopes": []string{ScopeOccurrence, ScopeSeries}},
 	}
 }
 

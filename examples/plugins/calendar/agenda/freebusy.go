@@ -10,14 +10,13 @@ import (
 const (
 	defaultSlots = 20
 	maxSlots     = 500
+	slotStep     = 15 * time.Minute
 )
 
 // FreeBusyOptions say what counts as time to meet.
 type FreeBusyOptions struct {
 	WorkingHours *WorkingHours `json:"workingHours,omitempty" jsonschema:"look only inside these hours; without them the whole range counts, nights too"`
-	Attendees    []string      `json:"attendees,omitempty" jsonschema:"count only events of at least one of these addresses, and events that are for everybody"`
-	SlotMinutes  int           `json:"slotMinutes,omitempty" min:"1" max:"1440" jsonschema:"also cut the free time into slots of this length"`
-	StepMinutes  int           `json:"stepMinutes,omitempty" min:"1" max:"60" jsonschema:"slots start at multiples of this many minutes past the hour; a divisor of 60, default 15"`
+	SlotMinutes  int           `json:"slotMinutes,omitempty" min:"1" max:"1440" jsonschema:"also cut the free time into slots of this length, which start at quarters of an hour"`
 	MaxSlots     int           `json:"maxSlots,omitempty" min:"1" max:"500" jsonschema:"at most this many slots, earliest first; default 20"`
 }
 
@@ -88,47 +87,49 @@ func clock(p *problems, field, text string) time.Duration {
 }
 
 // within returns the parts of w that are working time in loc.
-func (h *hours) within(w Window, loc *time.Location) []Window {
+func (h *hours) within(w window, loc *time.Location) []window {
 	if h == nil {
-		return []Window{w}
+		return []window{w}
 	}
-	var out []Window
-	for day := WallOf(w.From, loc).Date(); ; day = day.AddDays(1) {
-		if !day.At(loc).Before(w.To) {
+	var out []window
+	from := w.from.In(loc)
+	for day := 0; ; day++ {
+		// A time of day, and not a length from midnight, which days with a change of the clocks differ in.
+		at := func(clock time.Duration) time.Time {
+			return time.Date(from.Year(), from.Month(), from.Day()+day, 0, int(clock/time.Minute), 0, 0, loc)
+		}
+		if !at(0).Before(w.to) {
 			return merge(out)
 		}
-		if !h.days[day.t.Weekday()] {
-			continue
-		}
-		part := clip(Window{Wall{day.t.Add(h.from)}.At(loc), Wall{day.t.Add(h.to)}.At(loc)}, w)
-		if part.From.Before(part.To) {
+		part := clip(window{at(h.from), at(h.to)}, w)
+		if h.days[at(12*time.Hour).Weekday()] && part.from.Before(part.to) {
 			out = append(out, part)
 		}
 	}
 }
 
-func clip(w, to Window) Window {
-	if w.From.Before(to.From) {
-		w.From = to.From
+func clip(w, to window) window {
+	if w.from.Before(to.from) {
+		w.from = to.from
 	}
-	if w.To.After(to.To) {
-		w.To = to.To
+	if w.to.After(to.to) {
+		w.to = to.to
 	}
 	return w
 }
 
 // merge joins windows that touch or overlap and drops empty ones.
-func merge(windows []Window) []Window {
-	sorted := slices.SortedFunc(slices.Values(windows), func(a, b Window) int { return a.From.Compare(b.From) })
-	var out []Window
+func merge(windows []window) []window {
+	sorted := slices.SortedFunc(slices.Values(windows), func(a, b window) int { return a.from.Compare(b.from) })
+	var out []window
 	for _, w := range sorted {
 		last := len(out) - 1
 		switch {
-		case !w.From.Before(w.To):
-		case last < 0 || w.From.After(out[last].To):
+		case !w.from.Before(w.to):
+		case last < 0 || w.from.After(out[last].to):
 			out = append(out, w)
-		case w.To.After(out[last].To):
-			out[last].To = w.To
+		case w.to.After(out[last].to):
+			out[last].to = w.to
 		}
 	}
 	return out
@@ -136,23 +137,23 @@ func merge(windows []Window) []Window {
 
 // split divides working windows into busy and free ones. Both lists, and what
 // they are made of, are in order and do not overlap.
-func split(working, busy []Window) (taken, free []Window) {
+func split(working, busy []window) (taken, free []window) {
 	busy = merge(busy)
 	for _, w := range working {
-		at := w.From
+		at := w.from
 		for _, b := range busy {
 			part := clip(b, w)
-			if !part.From.Before(part.To) {
+			if !part.from.Before(part.to) {
 				continue
 			}
 			taken = append(taken, part)
-			if at.Before(part.From) {
-				free = append(free, Window{at, part.From})
+			if at.Before(part.from) {
+				free = append(free, window{at, part.from})
 			}
-			at = part.To
+			at = part.to
 		}
-		if at.Before(w.To) {
-			free = append(free, Window{at, w.To})
+		if at.Before(w.to) {
+			free = append(free, window{at, w.to})
 		}
 	}
 	return taken, free
@@ -160,63 +161,43 @@ func split(working, busy []Window) (taken, free []Window) {
 
 // slots cuts free windows into pieces of a length that start on the step, as
 // the clock in loc shows it.
-func slots(free []Window, length, step time.Duration, limit int, loc *time.Location) []Window {
-	var out []Window
+func slots(free []window, length time.Duration, limit int, loc *time.Location) []window {
+	var out []window
 	for _, w := range free {
-		for at := align(w.From, step, loc); !at.Add(length).After(w.To); at = align(at.Add(length), step, loc) {
+		for at := align(w.from, loc); !at.Add(length).After(w.to); at = align(at.Add(length), loc) {
 			if len(out) == limit {
 				return out
 			}
-			out = append(out, Window{at, at.Add(length)})
+			out = append(out, window{at, at.Add(length)})
 		}
 	}
 	return out
 }
 
-// align moves at forward to the next multiple of step past the local hour.
-func align(at time.Time, step time.Duration, loc *time.Location) time.Time {
+// align moves at forward to the next step past the local hour.
+func align(at time.Time, loc *time.Location) time.Time {
 	l := at.In(loc)
-	past := time.Duration(l.Minute())*time.Minute + time.Duration(l.Second())*time.Second + time.Duration(l.Nanosecond())
-	if rest := past % step; rest != 0 {
-		return at.Add(step - rest)
+	past := time.Duration(l.Minute())*time.Minute + time.Duration(l.Second())*time.Second
+	if rest := past % slotStep; rest != 0 {
+		return at.Add(slotStep - rest)
 	}
 	return at
 }
 
-func intervals(windows []Window, loc *time.Location) []Interval {
+func intervals(windows []window, loc *time.Location) []Interval {
 	out := make([]Interval, len(windows))
 	for i, w := range windows {
-		out[i] = Interval{w.From.In(loc).Format(time.RFC3339), w.To.In(loc).Format(time.RFC3339)}
+		out[i] = Interval{w.from.In(loc).Format(time.RFC3339), w.to.In(loc).Format(time.RFC3339)}
 	}
 	return out
 }
 
-// blocks reports whether an occurrence takes time from any of who. Events
-// without attendees are for everyone, and an empty who means everyone.
-func blocks(o Occurrence, who []string) bool {
-	if o.Transparent {
-		return false
-	}
-	if len(who) == 0 || len(o.Attendees) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(o.Attendees, func(a string) bool { return slices.Contains(who, a) })
-}
-
 // answer puts a free/busy answer together.
-func (o FreeBusyOptions) answer(found []Occurrence, w Window, loc *time.Location) (FreeBusy, error) {
+func (o FreeBusyOptions) answer(found []Occurrence, w window, loc *time.Location) (FreeBusy, error) {
 	var p problems
-	working := o.WorkingHours.check(&p)
-	who := attendees(&p, o.Attendees)
-	step, limit := o.StepMinutes, o.MaxSlots
-	if step == 0 {
-		step = 15
-	}
+	working, limit := o.WorkingHours.check(&p), o.MaxSlots
 	if limit == 0 {
 		limit = defaultSlots
-	}
-	if step < 1 || step > 60 || 60%step != 0 {
-		p.add("stepMinutes", "must divide 60")
 	}
 	if limit < 1 || limit > maxSlots {
 		p.add("maxSlots", "must be from 1 to %d", maxSlots)
@@ -227,17 +208,14 @@ func (o FreeBusyOptions) answer(found []Occurrence, w Window, loc *time.Location
 	if err := p.err(); err != nil {
 		return FreeBusy{}, err
 	}
-	var busy []Window
+	var busy []window
 	for _, occurrence := range found {
-		if blocks(occurrence, who) {
-			busy = append(busy, occurrence.at)
-		}
+		busy = append(busy, occurrence.at)
 	}
 	taken, free := split(working.within(w, loc), busy)
 	out := FreeBusy{Busy: intervals(taken, loc), Free: intervals(free, loc), Slots: []Interval{}}
 	if o.SlotMinutes > 0 {
-		cut := slots(free, time.Duration(o.SlotMinutes)*time.Minute, time.Duration(step)*time.Minute, limit, loc)
-		out.Slots = intervals(cut, loc)
+		out.Slots = intervals(slots(free, time.Duration(o.SlotMinutes)*time.Minute, limit, loc), loc)
 	}
 	return out, nil
 }

@@ -3,7 +3,6 @@ package agenda
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,163 +17,95 @@ const (
 	maxOccurrences = 5_000  // in one answer
 )
 
-// ruleParts are the parts of RFC 5545 that are understood. Rules finer than a
-// day are left out: they say nothing that an event's own start does not.
-var ruleParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS"}
-
-// Rule is a checked recurrence rule. The zero Rule repeats nothing.
-type Rule struct {
-	text   string // canonical; UNTIL is a wall-clock time of the event's zone
+// rule is a checked recurrence rule. The zero rule repeats nothing.
+type rule struct {
+	text   string
 	option rrule.ROption
 }
 
-// ParseRule reads an RFC 5545 rule such as "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=10".
-// An UNTIL in UTC is turned into wall-clock time of loc, one that is only a
-// date includes that whole day.
-func ParseRule(text string, loc *time.Location) (Rule, error) {
-	text = strings.ToUpper(strings.TrimSpace(text))
-	text = strings.TrimPrefix(text, "RRULE:")
+func (r rule) repeats() bool { return r.text != "" }
+
+// readRule reads an RFC 5545 rule such as "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=10".
+func readRule(text string, loc *time.Location) (rule, error) {
+	text = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "RRULE:")
 	if text == "" {
-		return Rule{}, nil
+		return rule{}, nil
 	}
-	if len(text) > maxRule {
-		return Rule{}, fmt.Errorf("is longer than %d bytes", maxRule)
-	}
-	var kept []string
-	var until Wall
-	for part := range strings.SplitSeq(text, ";") {
-		name, value, _ := strings.Cut(part, "=")
-		if !slices.Contains(ruleParts, name) {
-			return Rule{}, fmt.Errorf("has the part %q; known are %s", part, strings.Join(ruleParts, ", "))
-		}
-		if name != "UNTIL" {
-			kept = append(kept, part)
-			continue
-		}
-		var err error
-		if until, err = parseUntil(value, loc); err != nil {
-			return Rule{}, err
-		}
-	}
-	option, err := rrule.StrToROption(strings.Join(kept, ";"))
+	option, err := rrule.StrToROptionInLocation(wholeDay(text), loc)
 	if err != nil {
-		return Rule{}, fmt.Errorf("is not a recurrence rule: %v", err)
+		return rule{}, fmt.Errorf("is not a recurrence rule: %v", err)
 	}
-	option.Until = until.t
-	if err := checkOption(option, kept); err != nil {
-		return Rule{}, err
-	}
-	return Rule{text: strings.Join(kept, ";"), option: *option}.canonical(), nil
+	return rule{text, *option}, nil
 }
 
-func checkOption(option *rrule.ROption, parts []string) error {
-	switch {
-	case option.Freq > rrule.DAILY:
-		return errors.New("repeats more often than daily; use FREQ=DAILY, WEEKLY, MONTHLY or YEARLY")
-	case option.Count < 0 || option.Count > maxCount:
-		return fmt.Errorf("must have a COUNT from 1 to %d", maxCount)
-	case option.Count > 0 && !option.Until.IsZero():
-		return errors.New("has both COUNT and UNTIL; keep one")
-	case option.Interval < 0 || option.Interval > maxInterval:
-		return fmt.Errorf("must have an INTERVAL from 1 to %d", maxInterval)
-	case slices.Contains(parts, "COUNT=0"), slices.Contains(parts, "INTERVAL=0"):
-		return errors.New("has a COUNT or INTERVAL of zero")
+// newRule reads the rule of a new event, which must start with the first member: everything
+// else counts members in surprising ways.
+func newRule(text string, start time.Time) (rule, error) {
+	if len(text) > maxRule {
+		return rule{}, fmt.Errorf("is longer than %d bytes", maxRule)
 	}
-	if _, err := rrule.NewRRule(*option); err != nil {
-		return fmt.Errorf("is not a recurrence rule: %v", err)
+	r, err := readRule(text, start.Location())
+	if err != nil || !r.repeats() {
+		return r, err
 	}
-	return nil
+	switch o := r.option; {
+	case o.Freq > rrule.DAILY, len(o.Byhour)+len(o.Byminute)+len(o.Bysecond) > 0:
+		return r, errors.New("repeats more often than daily; use FREQ=DAILY, WEEKLY, MONTHLY or YEARLY")
+	case o.Count < 0 || o.Count > maxCount, strings.Contains(r.text+";", "COUNT=0;"):
+		return r, fmt.Errorf("must have a COUNT from 1 to %d", maxCount)
+	case o.Interval < 0 || o.Interval > maxInterval, strings.Contains(r.text+";", "INTERVAL=0;"):
+		return r, fmt.Errorf("must have an INTERVAL from 1 to %d", maxInterval)
+	}
+	switch first, err := r.first(start); {
+	case err != nil:
+		return r, fmt.Errorf("is not a recurrence rule: %v", err)
+	case first.IsZero():
+		return r, errors.New("has no member at or after start")
+	case !first.Equal(start):
+		return r, fmt.Errorf("does not have start as a member; the first one after it is %s", first.Format(time.RFC3339))
+	}
+	return r, nil
 }
 
-// untilLayouts are the ways in which an UNTIL may be written, and whether it
-// then is in UTC.
-var untilLayouts = map[string]bool{"20060102T150405Z": true, "20060102T150405": false, "20060102": false}
-
-func parseUntil(value string, loc *time.Location) (Wall, error) {
-	for layout, utc := range untilLayouts {
-		t, err := time.Parse(layout, value)
-		switch {
-		case err != nil:
-			continue
-		case utc:
-			return WallOf(t, loc), nil
-		case layout == "20060102":
-			return Wall{t.Add(24*time.Hour - time.Second)}, nil
+// wholeDay has an UNTIL that is only a date include that day.
+func wholeDay(text string) string {
+	parts := strings.Split(text, ";")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "UNTIL=") && len(part) == len("UNTIL=20060102") {
+			parts[i] = part + "T235959"
 		}
-		return Wall{t}, nil
 	}
-	return Wall{}, fmt.Errorf("must have an UNTIL such as 20261231 or 20261231T235959Z, not %q", value)
+	return strings.Join(parts, ";")
 }
 
-// canonical puts the UNTIL back at the end of the text.
-func (r Rule) canonical() Rule {
-	if !r.option.Until.IsZero() {
-		r.text += ";UNTIL=" + r.option.Until.Format("20060102T150405")
-	}
-	return r
-}
-
-// String returns the rule in RFC 5545 form, with any UNTIL in wall-clock time.
-func (r Rule) String() string { return r.text }
-
-// Repeats reports whether there is a rule at all.
-func (r Rule) Repeats() bool { return r.text != "" }
-
-// before returns the rule as it is for the members ahead of w only.
-func (r Rule) before(w Wall) Rule {
-	r.option.Count = 0
-	r.option.Until = w.t.Add(-time.Second)
-	parts := slices.DeleteFunc(strings.Split(r.text, ";"), func(part string) bool {
-		return strings.HasPrefix(part, "COUNT=") || strings.HasPrefix(part, "UNTIL=")
-	})
-	r.text = strings.Join(parts, ";")
-	return r.canonical()
-}
-
-// walls returns the members of the series that starts at start, from included,
-// to not. The zero Rule has the start alone.
-func (r Rule) walls(start, from, to Wall) ([]Wall, error) {
-	if !r.Repeats() {
-		if start.Before(from) || !start.Before(to) {
-			return nil, nil
-		}
-		return []Wall{start}, nil
-	}
+// bounded is the rule of a series, up to a time: nothing behind it is computed.
+func (r rule) bounded(start, last time.Time) (*rrule.RRule, error) {
 	option := r.option
-	option.Dtstart = start.t
-	if last := to.t.Add(-time.Second); option.Until.IsZero() || option.Until.After(last) {
-		option.Until = last // nothing behind the window is computed
+	option.Dtstart = start
+	if option.Until.IsZero() || option.Until.After(last) {
+		option.Until = last
 	}
-	rule, err := rrule.NewRRule(option)
+	return rrule.NewRRule(option)
+}
+
+// first returns the first member at or after start within a hundred years.
+func (r rule) first(start time.Time) (time.Time, error) {
+	rule, err := r.bounded(start, start.AddDate(100, 0, 0))
+	if err != nil {
+		return time.Time{}, err
+	}
+	first, _ := rule.Iterator()()
+	return first, nil
+}
+
+// between returns the members of a series that start in a stretch of time.
+func (r rule) between(start, from, to time.Time) ([]time.Time, error) {
+	if !r.repeats() {
+		return []time.Time{start}, nil
+	}
+	rule, err := r.bounded(start, to)
 	if err != nil {
 		return nil, fmt.Errorf("expand %q: %w", r.text, err)
 	}
-	var out []Wall
-	next := rule.Iterator()
-	for t, ok := next(); ok; t, ok = next() {
-		if t.Before(from.t) {
-			continue
-		}
-		if len(out) == maxOccurrences {
-			return nil, tooMuch(maxOccurrences)
-		}
-		out = append(out, Wall{t})
-	}
-	return out, nil
-}
-
-// first returns the first member at or after start, if there is one within a
-// hundred years.
-func (r Rule) first(start Wall) (Wall, bool) {
-	option := r.option
-	option.Dtstart = start.t
-	if last := start.t.AddDate(100, 0, 0); option.Until.IsZero() || option.Until.After(last) {
-		option.Until = last
-	}
-	rule, err := rrule.NewRRule(option)
-	if err != nil {
-		return Wall{}, false
-	}
-	t, ok := rule.Iterator()()
-	return Wall{t}, ok
+	return rule.Between(from, to, true), nil
 }

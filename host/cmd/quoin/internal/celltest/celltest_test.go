@@ -152,8 +152,8 @@ func TestUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, fictions := config(t, "fictions")
-			o, err := c.Run(context.Background(), cfg, fictions, Patience)
+			cfg, calendar := config(t, "calendar")
+			o, err := c.Run(context.Background(), cfg, calendar, Patience)
 			if err != nil {
 				t.Fatal(err)
 			}
