@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -91,7 +90,7 @@ func TestFaultsOfTheModel(t *testing.T) {
 			fault scripted.Fault
 			want  string
 		}{
-			"401": {scripted.Fault{Status: 401}, "refuses the key (HTTP 401): check " + keyVariables[p]},
+			"401": {scripted.Fault{Status: 401}, "refuses the key (HTTP 401): check " + apis[p].keyVariable},
 			"404": {scripted.Fault{Status: 404}, `does not have the model "scripted" (HTTP 404): choose another with -model`},
 			"429": {scripted.Fault{Status: 429, RetryAfter: 7}, "takes no more requests for now (HTTP 429): continue after 7 s"},
 			"400": {scripted.Fault{Status: 400}, "refuses the request (HTTP 400): "},
@@ -146,11 +145,11 @@ func TestNothingIsSentThatShowsTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			item, err := g.provider.said("Hello?")
+			items, err := encoded(g.provider.said("Hello?"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = g.provider.reply(context.Background(), request{model: "scripted", instructions: instructions, tools: tools, items: []json.RawMessage{item},
+			_, err = ask(context.Background(), g.provider, request{model: "scripted", instructions: instructions, tools: tools, items: items,
 				verify: func(body []byte) error { return turn.VerifyRequest(p, body) }}, func(string) {})
 			var refused *host.Error
 			if !errors.As(err, &refused) || refused.Code != host.CodeInternal || e.Requests() != 0 {

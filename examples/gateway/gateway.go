@@ -1,17 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -53,9 +49,11 @@ type gateway struct {
 // open starts a gateway on a state directory. What an earlier process left there goes on.
 func open(ctx context.Context, o options) (_ *gateway, err error) {
 	g := &gateway{model: o.model, tools: o.tools, watching: map[string]func(event){}}
-	if g.provider, err = newProvider(o); err != nil {
-		return nil, err
+	api, ok := apis[o.provider]
+	if !ok {
+		return nil, fmt.Errorf("the provider %q is not one of %s, %s and %s", o.provider, modeltools.ProviderOpenAI, modeltools.ProviderResponses, modeltools.ProviderAnthropic)
 	}
+	g.provider = api.open(o)
 	if g.conversations, err = openConversations(filepath.Join(o.stateDir, "conversations")); err != nil {
 		return nil, err
 	}
@@ -118,11 +116,11 @@ func (g *gateway) say(c *conversation, text string) error {
 	if len(c.Calls) > 0 {
 		return errors.New("a call still waits: answer its question, or continue")
 	}
-	item, err := g.provider.said(text)
+	item, err := encoded(g.provider.said(text))
 	if err != nil {
 		return err
 	}
-	c.Items, c.ModelsTurn = append(c.Items, item), true
+	c.Items, c.ModelsTurn = append(c.Items, item...), true
 	return g.conversations.save(c)
 }
 
@@ -172,44 +170,6 @@ func (g *gateway) nested(e trajectory.Event) {
 	tell := g.watching[e.Session.SessionID]
 	g.mu.Unlock()
 	if tell != nil {
-		tell(event{Kind: eventNested, Tool: orElse(e.Via, e.ToolName, e.Method), Text: string(e.Outcome)})
+		tell(event{Kind: eventNested, Tool: cmp.Or(e.Via, e.ToolName, e.Method), Text: string(e.Outcome)})
 	}
-}
-
-func orElse(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
-}
-
-// newProvider makes the client of the provider, whose SDK reads the environment.
-func newProvider(o options) (provider, error) {
-	switch o.provider {
-	case modeltools.ProviderOpenAI, modeltools.ProviderResponses:
-		with := []option.RequestOption{option.WithMaxRetries(o.retries)}
-		if o.baseURL != "" {
-			with = append(with, option.WithBaseURL(o.baseURL))
-		}
-		if o.key != "" {
-			with = append(with, option.WithAPIKey(o.key))
-		}
-		client := openai.NewClient(with...)
-		if o.provider == modeltools.ProviderOpenAI {
-			return chatCompletions{client}, nil
-		}
-		return openAIResponses{client}, nil
-	case modeltools.ProviderAnthropic:
-		with := []anthropicoption.RequestOption{anthropicoption.WithMaxRetries(o.retries)}
-		if o.baseURL != "" {
-			with = append(with, anthropicoption.WithBaseURL(o.baseURL))
-		}
-		if o.key != "" {
-			with = append(with, anthropicoption.WithAPIKey(o.key))
-		}
-		return messages{anthropic.NewClient(with...)}, nil
-	}
-	return nil, fmt.Errorf("the provider %q is not one of %s, %s and %s", o.provider, modeltools.ProviderOpenAI, modeltools.ProviderResponses, modeltools.ProviderAnthropic)
 }

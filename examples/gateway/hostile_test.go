@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,10 +43,10 @@ func through(p modeltools.Provider, base string, transport http.RoundTripper) pr
 	return openAIResponses{made}
 }
 
-// ask sends one request to a provider, and returns what came with its text.
-func ask(t *testing.T, p provider) (*reply, string, error) {
+// askOnce sends one request to a provider, and returns what came with its text.
+func askOnce(t *testing.T, p provider) (*reply, string, error) {
 	t.Helper()
-	item, err := p.said("Hello?")
+	items, err := encoded(p.said("Hello?"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +55,8 @@ func ask(t *testing.T, p provider) (*reply, string, error) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	r, err := p.reply(t.Context(), request{
-		model: "m", instructions: "i", tools: tools, items: []json.RawMessage{item}, verify: func([]byte) error { return nil },
+	r, err := ask(t.Context(), p, request{
+		model: "m", instructions: "i", tools: tools, items: items, verify: func([]byte) error { return nil },
 	}, func(part string) { text.WriteString(part) })
 	return r, text.String(), err
 }
@@ -85,7 +84,7 @@ func recorded(t *testing.T, p modeltools.Provider) []byte {
 	server := httptest.NewServer(e)
 	defer server.Close()
 	var all recording
-	r, text, err := ask(t, through(p, server.URL, &all))
+	r, text, err := askOnce(t, through(p, server.URL, &all))
 	if err != nil || text != "A text that is sent in parts." || len(r.calls) != 2 || r.calls[1].Name != "wait" || r.calls[0].Arguments != `{"code":"return 1"}` {
 		t.Fatalf("it said %q and called %+v, %v", text, r, err)
 	}
@@ -101,7 +100,7 @@ func TestHostileReplies(t *testing.T) {
 			events := strings.SplitAfter(string(good), "\n\n")
 			replies, failures := 0, 0
 			for name, body := range changed(events) {
-				r, _, err := ask(t, through(p, "http://model.example.com", &stub{[]byte(body)}))
+				r, _, err := askOnce(t, through(p, "http://model.example.com", &stub{[]byte(body)}))
 				switch {
 				case err != nil:
 					failures++
@@ -148,7 +147,7 @@ func TestTooMuch(t *testing.T) {
 		t.Run(string(p), func(t *testing.T) {
 			part := `data: {"x":"` + strings.Repeat("x", 32<<10) + "\"}\n\n"
 			body := bytes.Repeat([]byte(part), maxReplyBytes/len(part)+1)
-			_, _, err := ask(t, through(p, "http://model.example.com", &stub{body}))
+			_, _, err := askOnce(t, through(p, "http://model.example.com", &stub{body}))
 			var large *http.MaxBytesError
 			if err == nil || p != modeltools.ProviderAnthropic && !errors.As(err, &large) {
 				t.Errorf("got %v", err)

@@ -84,7 +84,7 @@ func (g *gateway) askModel(ctx context.Context, c *conversation, tell func(event
 	if err != nil {
 		return err
 	}
-	answer, err := g.provider.reply(ctx, request{
+	answer, err := ask(ctx, g.provider, request{
 		model: g.model, instructions: instructions, tools: tools, items: c.Items,
 		verify: func(body []byte) error { return turn.VerifyRequest(kind, body) },
 	}, func(text string) {
@@ -118,7 +118,7 @@ func (g *gateway) answerCalls(ctx context.Context, c *conversation, tell func(ev
 			return nil, err
 		}
 	}
-	items, err := g.provider.answers(c.Calls)
+	items, err := encoded(g.provider.answers(c.Calls)...)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -60,11 +61,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gateway:", err)
 		os.Exit(1)
 	}
-}
-
-// defaultModels are used where -model is not given.
-var defaultModels = map[modeltools.Provider]string{
-	modeltools.ProviderOpenAI: "gpt-5-mini", modeltools.ProviderResponses: "gpt-5-mini", modeltools.ProviderAnthropic: "claude-sonnet-4-5",
 }
 
 // flags are those of both commands.
@@ -105,11 +101,10 @@ func parseFlags(args []string, stderr io.Writer) (command string, f flags, err e
 // complete derives the options from the flags.
 func (f *flags) complete() error {
 	f.options.provider = modeltools.Provider(f.provider)
-	if f.model == "" {
-		f.model = defaultModels[f.options.provider]
-	}
+	api := apis[f.options.provider]
+	f.model = cmp.Or(f.model, api.model)
 	// A server of one's own may want no key.
-	if variable := keyVariables[f.options.provider]; variable != "" && f.baseURL == "" && os.Getenv(variable) == "" {
+	if variable := api.keyVariable; variable != "" && f.baseURL == "" && os.Getenv(variable) == "" {
 		return fmt.Errorf("%s is not set: it has to be the key of %s", variable, f.provider)
 	}
 	f.options.ask = strings.FieldsFunc(f.ask, func(r rune) bool { return r == ',' })

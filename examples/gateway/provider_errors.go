@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,14 +11,10 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/openai/openai-go/v3"
+	"github.com/tidwall/gjson"
 
 	"github.com/quoinhq/quoin/host/modeltools"
 )
-
-// keyVariables are where the SDKs look for keys.
-var keyVariables = map[modeltools.Provider]string{
-	modeltools.ProviderOpenAI: "OPENAI_API_KEY", modeltools.ProviderResponses: "OPENAI_API_KEY", modeltools.ProviderAnthropic: "ANTHROPIC_API_KEY",
-}
 
 // explain says of a request that has failed what a person can do about it. The
 // conversation is as it was before the request.
@@ -31,7 +26,7 @@ func explain(p modeltools.Provider, model string, err error) error {
 	case err == nil:
 		return nil
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%s refuses the key (HTTP %d): check %s", p, status, keyVariables[p])
+		return fmt.Errorf("%s refuses the key (HTTP %d): check %s", p, status, apis[p].keyVariable)
 	case status == http.StatusNotFound:
 		return fmt.Errorf("%s does not have the model %q (HTTP 404): choose another with -model", p, model)
 	case status == http.StatusTooManyRequests:
@@ -53,28 +48,16 @@ func explain(p modeltools.Provider, model string, err error) error {
 }
 
 // statusOf takes an error of one of the SDKs apart.
-func statusOf(err error) (status int, _ http.Header, detail string) {
-	header := func(r *http.Response) http.Header {
-		if r == nil {
-			return nil
-		}
-		return r.Header
+func statusOf(err error) (status int, header http.Header, detail string) {
+	var r *http.Response
+	if o, ok := errors.AsType[*openai.Error](err); ok {
+		status, r, detail = o.StatusCode, o.Response, o.Message
+	} else if a, ok := errors.AsType[*anthropic.Error](err); ok {
+		status, r, detail = a.StatusCode, a.Response, gjson.Get(a.RawJSON(), "error.message").String()
+		detail = cmp.Or(detail, a.RawJSON())
 	}
-	var o *openai.Error
-	var a *anthropic.Error
-	switch {
-	case errors.As(err, &o):
-		return o.StatusCode, header(o.Response), o.Message
-	case errors.As(err, &a):
-		var body struct {
-			Error struct {
-				Message string `json:"message"`
-			} `json:"error"`
-		}
-		if err := json.Unmarshal([]byte(a.RawJSON()), &body); err != nil {
-			return a.StatusCode, header(a.Response), a.RawJSON()
-		}
-		return a.StatusCode, header(a.Response), body.Error.Message
+	if r != nil {
+		header = r.Header
 	}
-	return 0, nil, ""
+	return status, header, detail
 }

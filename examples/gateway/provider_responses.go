@@ -7,7 +7,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/quoinhq/quoin/host/modeltools"
@@ -17,41 +16,34 @@ import (
 // items, the model's encrypted reasoning with them.
 type openAIResponses struct{ client openai.Client }
 
+func openResponses(o options) provider { return openAIResponses{openAI(o)} }
+
 func (openAIResponses) kind() modeltools.Provider { return modeltools.ProviderResponses }
 
-func (openAIResponses) said(text string) (json.RawMessage, error) {
-	return json.Marshal(responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleUser))
+func (openAIResponses) said(text string) any {
+	return responses.ResponseInputItemParamOfMessage(text, responses.EasyInputMessageRoleUser)
 }
 
-func (openAIResponses) answers(calls []call) ([]json.RawMessage, error) {
-	var items []json.RawMessage
+func (openAIResponses) answers(calls []call) (items []any) {
 	for _, c := range calls {
 		output := responses.ResponseInputItemParamOfFunctionCallOutput(c.Answer)
 		output.OfFunctionCallOutput.CallID = openai.String(c.ID)
-		item, err := json.Marshal(output)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, item)
+		items = append(items, output)
 	}
-	return items, nil
+	return items
 }
 
-func (p openAIResponses) reply(ctx context.Context, r request, say func(string)) (*reply, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	params, err := r.responseParams()
-	if err != nil {
-		return nil, err
-	}
-	stream := p.client.Responses.NewStreaming(ctx, params, option.WithMiddleware(guarded(r.verify, stop)))
-	defer stream.Close()
-	for stream.Next() {
-		switch e := stream.Current(); e.Type {
+func (p openAIResponses) reply(ctx context.Context, stop context.CancelCauseFunc, r request, say func(string)) (*reply, error) {
+	stream := p.client.Responses.NewStreaming(ctx, responses.ResponseNewParams{
+		Model: r.model, Instructions: openai.String(r.instructions), Store: openai.Bool(false),
+		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
+	}, option.WithJSONSet("input", r.items), option.WithJSONSet("tools", r.tools), option.WithMiddleware(guarded(r.verify, stop)))
+	return read(stream, func(e responses.ResponseStreamEventUnion) (*reply, error) {
+		switch e.Type {
 		case "response.output_text.delta":
 			say(e.Delta)
 		case "response.completed":
-			return responseReply(e.Response.Output)
+			return responseReply(e.Response.Output), nil
 		case "response.incomplete":
 			return nil, fmt.Errorf("%w (%s)", errTruncated, e.Response.IncompleteDetails.Reason)
 		case "response.failed":
@@ -59,15 +51,12 @@ func (p openAIResponses) reply(ctx context.Context, r request, say func(string))
 		case "error":
 			return nil, fmt.Errorf("the model failed: %.500s (%s)", e.Message, e.Code)
 		}
-	}
-	if err := stream.Err(); err != nil {
-		return nil, firstOf(context.Cause(ctx), err)
-	}
-	return nil, errCut
+		return nil, nil
+	})
 }
 
-func responseReply(output []responses.ResponseOutputItemUnion) (*reply, error) {
-	var out reply
+func responseReply(output []responses.ResponseOutputItemUnion) *reply {
+	out := &reply{}
 	for _, item := range output {
 		out.items = append(out.items, json.RawMessage(item.RawJSON()))
 		if item.Type == "function_call" {
@@ -75,23 +64,5 @@ func responseReply(output []responses.ResponseOutputItemUnion) (*reply, error) {
 			out.calls = append(out.calls, call{ID: c.CallID, Name: c.Name, Arguments: c.Arguments})
 		}
 	}
-	return &out, out.check()
-}
-
-func (r *request) responseParams() (responses.ResponseNewParams, error) {
-	p := responses.ResponseNewParams{
-		Model: r.model, Instructions: openai.String(r.instructions), Store: openai.Bool(false),
-		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
-	}
-	for _, item := range r.items {
-		p.Input.OfInputItemList = append(p.Input.OfInputItemList, param.Override[responses.ResponseInputItemUnionParam](item))
-	}
-	tools, err := definitions(r.tools)
-	if err != nil {
-		return p, fmt.Errorf("definitions of tools: %w", err)
-	}
-	for _, t := range tools {
-		p.Tools = append(p.Tools, param.Override[responses.ToolUnionParam](t))
-	}
-	return p, nil
+	return out
 }

@@ -1,118 +1,59 @@
 package scripted
 
 import (
-	"encoding/json"
 	"fmt"
+
+	"github.com/tidwall/gjson"
 )
 
 // Chat completions, as OpenAI and most other servers speak it.
 
-type chatRequest struct {
-	Model    string          `json:"model"`
-	Stream   bool            `json:"stream"`
-	Tools    json.RawMessage `json:"tools"`
-	Messages []struct {
-		Role       string `json:"role"`
-		Content    string `json:"content"`
-		ToolCallID string `json:"tool_call_id"`
-		ToolCalls  []struct {
-			ID       string       `json:"id"`
-			Type     string       `json:"type"`
-			Function chatFunction `json:"function"`
-		} `json:"tool_calls"`
-	} `json:"messages"`
-}
-
-type chatFunction struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
-}
-
-func readChat(body []byte) (payload, error) {
-	var in chatRequest
-	if err := json.Unmarshal(body, &in); err != nil {
-		return payload{}, err
+func readChat(in gjson.Result, p *payload) error {
+	for _, t := range in.Get("tools").Array() {
+		p.addTool(t.Get("function"), "parameters")
 	}
-	p := payload{model: in.Model, stream: in.Stream, rawTools: in.Tools}
-	var tools []struct {
-		Type     string `json:"type"`
-		Function struct {
-			Name        string          `json:"name"`
-			Description string          `json:"description"`
-			Parameters  json.RawMessage `json:"parameters"`
-		} `json:"function"`
-	}
-	if err := json.Unmarshal(in.Tools, &tools); err != nil {
-		return p, fmt.Errorf("tools: %w", err)
-	}
-	for _, t := range tools {
-		p.tools = append(p.tools, definition{t.Function.Name, t.Function.Description, t.Function.Parameters})
-	}
-	for i, m := range in.Messages {
-		switch m.Role {
+	for i, m := range in.Get("messages").Array() {
+		out := Message{Role: m.Get("role").String(), Text: readText(m.Get("content"))}
+		switch out.Role {
 		case "system", "developer":
-			p.conversation.Instructions += m.Content
+			p.Instructions += out.Text
 			continue
-		case "user", "assistant", "tool":
+		case "user", "assistant":
+		case "tool":
+			out.Text, out.Results = "", []Result{{m.Get("tool_call_id").String(), out.Text}}
 		default:
-			return p, fmt.Errorf("message %d has the role %q", i, m.Role)
+			return fmt.Errorf("message %d has the role %q", i, out.Role)
 		}
-		out := Message{Role: m.Role, Text: m.Content}
-		if m.Role == "tool" {
-			out.Text, out.Results = "", []Result{{m.ToolCallID, m.Content}}
-		}
-		for _, c := range m.ToolCalls {
-			if c.Type != "function" {
-				return p, fmt.Errorf("message %d has a call of type %q", i, c.Type)
+		for _, c := range m.Get("tool_calls").Array() {
+			if t := c.Get("type").String(); t != "function" {
+				return fmt.Errorf("message %d has a call of type %q", i, t)
 			}
-			out.Calls = append(out.Calls, Call{c.ID, c.Function.Name, c.Function.Arguments})
+			out.Calls = append(out.Calls, Call{c.Get("id").String(), c.Get("function.name").String(), c.Get("function.arguments").String()})
 		}
-		p.conversation.Messages = append(p.conversation.Messages, out)
+		p.Messages = append(p.Messages, out)
 	}
-	return p, nil
-}
-
-type chatDelta struct {
-	Role      string         `json:"role,omitempty"`
-	Content   string         `json:"content,omitempty"`
-	ToolCalls []chatToolCall `json:"tool_calls,omitempty"`
-}
-
-type chatToolCall struct {
-	Index    int          `json:"index"`
-	ID       string       `json:"id,omitempty"`
-	Type     string       `json:"type,omitempty"`
-	Function chatFunction `json:"function"`
-}
-
-type chatChoice struct {
-	Index        int       `json:"index"`
-	Delta        chatDelta `json:"delta"`
-	FinishReason *string   `json:"finish_reason"`
+	return nil
 }
 
 func writeChat(s *events, id string, r Reply) {
-	send := func(d chatDelta, finish *string) {
-		s.send("", struct {
-			ID      string       `json:"id"`
-			Object  string       `json:"object"`
-			Created int          `json:"created"`
-			Model   string       `json:"model"`
-			Choices []chatChoice `json:"choices"`
-		}{"chatcmpl-" + id, "chat.completion.chunk", 1, "scripted", []chatChoice{{0, d, finish}}})
+	send := func(delta object, finish any) {
+		s.send("", object{
+			"id": "chatcmpl-" + id, "object": "chat.completion.chunk", "created": 1, "model": "scripted",
+			"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}},
+		})
 	}
-	send(chatDelta{Role: "assistant"}, nil)
+	send(object{"role": "assistant"}, nil)
 	for _, part := range parts(r.Text) {
-		send(chatDelta{Content: part}, nil)
+		send(object{"content": part}, nil)
 	}
 	finish := "stop"
 	for i, c := range r.Calls {
 		finish = "tool_calls"
-		send(chatDelta{ToolCalls: []chatToolCall{{Index: i, ID: c.ID, Type: "function", Function: chatFunction{Name: c.Name}}}}, nil)
+		send(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
 		for _, part := range parts(c.Arguments) {
-			send(chatDelta{ToolCalls: []chatToolCall{{Index: i, Function: chatFunction{Arguments: part}}}}, nil)
+			send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": part}}}}, nil)
 		}
 	}
-	send(chatDelta{}, &finish)
+	send(object{}, finish)
 	s.send("", "[DONE]")
 }

@@ -1,29 +1,26 @@
 package scripted
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/tidwall/gjson"
 )
 
 // checkTools wants exactly the expected tools, in the same bytes as in the request before:
 // otherwise providers could not cache them.
-func (e *Endpoint) checkTools(api wireAPI, p payload) error {
+func (e *Endpoint) checkTools(api wireAPI, raw string, tools []definition) error {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.name.String())
+		if t.schema.Get("type").String() != "object" || t.description.String() == "" {
+			return fmt.Errorf("the tool %q needs a description and the schema of an object", t.name)
+		}
+	}
 	want := e.Tools
 	if len(want) == 0 {
 		want = []string{"exec", "wait"}
-	}
-	var names []string
-	for _, t := range p.tools {
-		names = append(names, t.name)
-		var schema struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(t.schema, &schema); err != nil || schema.Type != "object" || t.description == "" {
-			return fmt.Errorf("the tool %q needs a description and the schema of an object: %w", t.name, errors.Join(err))
-		}
 	}
 	if !slices.Equal(names, want) {
 		return fmt.Errorf("the tools are %q, expected %q", names, want)
@@ -31,12 +28,12 @@ func (e *Endpoint) checkTools(api wireAPI, p payload) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.tools == nil {
-		e.tools = map[string]json.RawMessage{}
+		e.tools = map[string]string{}
 	}
-	if before, ok := e.tools[api.name]; ok && !bytes.Equal(before, p.rawTools) {
+	if before, ok := e.tools[api.name]; ok && before != raw {
 		return errors.New("the definitions of the tools have changed since the first request")
 	}
-	e.tools[api.name] = bytes.Clone(p.rawTools)
+	e.tools[api.name] = raw
 	return nil
 }
 
@@ -80,25 +77,20 @@ func checkMessages(list []Message, programs bool) error {
 var hidden = []string{"telemetry", "isolation", "phase", "dispatched"}
 
 func checkResult(content string, programs bool) error {
-	if !json.Valid([]byte(content)) {
+	if !gjson.Valid(content) {
 		return fmt.Errorf("it is not JSON: %.200s", content)
 	}
 	if !programs {
 		return nil
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(content), &fields); err != nil {
-		return fmt.Errorf("it is not an object: %.200s", content)
-	}
+	fields := gjson.Parse(content)
 	for _, name := range hidden {
-		if _, ok := fields[name]; ok {
+		if fields.Get(name).Exists() {
 			return fmt.Errorf("it shows the model %s", name)
 		}
 	}
-	switch status := string(fields["status"]); status {
-	case `"completed"`, `"waiting"`, `"failed"`:
-		return nil
-	default:
-		return fmt.Errorf("its status is %s", status)
+	if status := fields.Get("status").String(); !slices.Contains([]string{"completed", "waiting", "failed"}, status) {
+		return fmt.Errorf("its status is %q: %.200s", status, content)
 	}
+	return nil
 }

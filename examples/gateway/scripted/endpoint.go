@@ -16,7 +16,6 @@
 package scripted
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +23,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+
+	"github.com/tidwall/gjson"
 )
 
 // Endpoint is a model service. Set the fields before the first request.
@@ -41,7 +43,7 @@ type Endpoint struct {
 	mu       sync.Mutex
 	requests int
 	problems []error
-	tools    map[string]json.RawMessage // of the first request to each API
+	tools    map[string]string // of the first request to each API
 }
 
 // Turn is what the model replies to a conversation. An error is a problem of the
@@ -129,23 +131,36 @@ func (e *Endpoint) Requests() int {
 type wireAPI struct {
 	name  string
 	key   func(*http.Request) string
-	read  func(body []byte) (payload, error)
+	read  func(body gjson.Result, p *payload) error
 	write func(s *events, id string, r Reply)
 }
 
 // payload is a request in the words that the APIs share.
 type payload struct {
-	conversation Conversation
-	model        string
-	stream       bool
-	tools        []definition
-	rawTools     json.RawMessage
+	Conversation
+	tools []definition
 }
 
-type definition struct {
-	name, description string
-	schema            json.RawMessage
+type definition struct{ name, description, schema gjson.Result }
+
+// addTool takes the definition of a tool that has its schema in a field of that name.
+func (p *payload) addTool(t gjson.Result, schema string) {
+	p.tools = append(p.tools, definition{t.Get("name"), t.Get("description"), t.Get(schema)})
 }
+
+// readText reads content that is a text or a list of parts.
+func readText(content gjson.Result) (text string) {
+	if !content.IsArray() {
+		return content.String()
+	}
+	for _, part := range content.Array() {
+		text += part.Get("text").String()
+	}
+	return text
+}
+
+// object is a JSON object that is written.
+type object = map[string]any
 
 var apis = map[string]wireAPI{
 	"/v1/chat/completions": {"chat completions", bearer, readChat, writeChat},
@@ -154,8 +169,7 @@ var apis = map[string]wireAPI{
 }
 
 func bearer(r *http.Request) string {
-	key, _ := bytes.CutPrefix([]byte(r.Header.Get("Authorization")), []byte("Bearer "))
-	return string(key)
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 const maxRequest = 32 << 20
@@ -213,21 +227,25 @@ func (e *Endpoint) problem(err error) error {
 
 // reply checks a request and finds the model's reply.
 func (e *Endpoint) reply(api wireAPI, body []byte) (Reply, error) {
-	p, err := api.read(body)
-	if err != nil {
+	if !gjson.ValidBytes(body) {
+		return Reply{}, errors.New("the request is not JSON")
+	}
+	var p payload
+	in := gjson.ParseBytes(body)
+	if err := api.read(in, &p); err != nil {
 		return Reply{}, err
 	}
-	if err := errors.Join(e.checkTools(api, p), checkMessages(p.conversation.Messages, len(e.Tools) == 0)); err != nil {
+	if err := errors.Join(e.checkTools(api, in.Get("tools").Raw, p.tools), checkMessages(p.Messages, len(e.Tools) == 0)); err != nil {
 		return Reply{}, err
 	}
-	if p.model == "" || !p.stream || p.conversation.Instructions == "" {
+	if in.Get("model").String() == "" || !in.Get("stream").Bool() || p.Instructions == "" {
 		return Reply{}, errors.New("a request needs a model, instructions and a stream")
 	}
-	n := p.conversation.replies()
+	n := p.replies()
 	if n >= len(e.Script) {
 		return Reply{}, fmt.Errorf("the script has %d replies, and the conversation wants another", n)
 	}
-	r, err := e.Script[n](p.conversation)
+	r, err := e.Script[n](p.Conversation)
 	for i := range r.Calls {
 		r.Calls[i].ID = fmt.Sprintf("call_%d_%d", n+1, i+1)
 	}
@@ -238,7 +256,7 @@ func (e *Endpoint) reply(api wireAPI, body []byte) (Reply, error) {
 func refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": "scripted", "message": message, "code": "scripted"}})
+	json.NewEncoder(w).Encode(object{"type": "error", "error": object{"type": "scripted", "message": message, "code": "scripted"}})
 }
 
 // events writes server-sent events.
@@ -273,8 +291,7 @@ func (s *events) send(name string, data any) {
 func parts(text string) []string {
 	const size = 24
 	var out []string
-	runes := []rune(text)
-	for part := range slices.Chunk(runes, size) {
+	for part := range slices.Chunk([]rune(text), size) {
 		out = append(out, string(part))
 	}
 	return out
