@@ -28,7 +28,7 @@ func (f *File) approval(i int) config.Field {
 	f.approvals = append(f.approvals, a)
 	severities := []policy.Severity{policy.SeverityInfo, policy.SeverityWarning, policy.SeverityCritical}
 	return config.Object(fmt.Sprint(i), []config.Field{
-		config.Text("name", &a.name, "What allow-always is remembered under. Without it: what the rule says, so that a rule keeps what was decided when it moves, and loses it when it changes."),
+		config.Text("name", &a.name, "What allow-always is remembered under. Without it: what the rule says, so that a changed rule asks again."),
 		config.Texts("tools", &a.tools, "Tools whose calls need an approval: patterns as in `tools.deny`. Without it: every call, and every program (`quoin:code_mode:exec`).").Check(checkPattern),
 		config.Text("title", &a.title, "What a person is asked."),
 		config.Text("description", &a.description, "More about it."),
@@ -37,8 +37,8 @@ func (f *File) approval(i int) config.Field {
 			"How long a person has; no decision in time denies."),
 		config.Texts("allowedDecisions", &a.allowed, "The decisions to choose from; deny is always among them. Without it: allow-once, and allow-always if there is a `subject`. A rule that names allow-always without a `subject` remembers it for the whole tool.").
 			OneOf(string(policy.AllowOnce), string(policy.AllowAlways), string(policy.Deny)),
-		config.Text("subject", &a.subject, "The part of the input that allow-always is remembered for, as `$.path` or `$.file.name`: the next call with another one is asked about. A call without it offers no allow-always.").Check(policy.CheckSubjectPath),
-		config.Duration("rememberDays", &a.remember, 24*time.Hour, 1, int64(policy.MaxRemember/(24*time.Hour)), "How long allow-always is remembered, in days."),
+		config.Text("subject", &a.subject, "The part of the input that allow-always is remembered for, as `$.path` or `$.file.name`. A call without it offers no allow-always.").Check(policy.CheckSubjectPath),
+		config.Duration("rememberDays", &a.remember, 24*time.Hour, 1, int64(policy.MaxRemember/(24*time.Hour)), "How long allow-always is remembered."),
 	}, "One rule.")
 }
 

@@ -9,7 +9,7 @@ import (
 func (f *File) clusterFields() []config.Field {
 	c := &f.Cluster
 	return []config.Field{
-		config.Text("listen", &c.Listen, "Address and port at which `quoin serve` answers the other hosts. Without it they do not ask this one: a run that it holds is busy for them.").Check(checkClusterListen),
+		config.Text("listen", &c.Listen, "Address and port at which `quoin serve` answers the other hosts. Without it a run that it holds is busy for them.").Check(checkClusterListen),
 		config.Text("advertise", &c.Advertise, "Host and port at which the others reach this host. Without it: `listen`, which then must name a host."),
 		config.Text("secret", &f.clusterSecret, "Where the secret is that all hosts share: `env:NAME` or `file:/path`. It has 32 bytes or more, such as the output of `openssl rand -hex 32`."),
 		config.Text("certFile", &c.CertFile, "The certificate of this host, for servers and clients, as PEM, in the place of `secret`. It names the host in `advertise`."),

@@ -53,18 +53,18 @@ func (f *File) mcpServer(name string) config.Field {
 		config.Map("env", "variable", entryOf(s.Env), "Its environment. Besides that, `passEnv` and the host's `PATH`, it gets nothing."+expanded),
 		config.Texts("passEnv", &s.PassEnv, "Names of the host's variables that it also gets, such as `HOME`. It gets `PATH` unless `env` sets it."),
 		config.Text("url", &s.URL, "The address of a streamable HTTP endpoint. Redirects are not followed."),
-		config.Text("openapi", &s.OpenAPI, "A document of OpenAPI 3, a file or an address, whose operations are the tools. Requests go to `url`. Without it they go to where the document comes from, if the document agrees."),
+		config.Text("openapi", &s.OpenAPI, "A document of OpenAPI 3, a file or an address, whose operations are the tools. Requests go to `url`, or to where the document comes from, if the document agrees."),
 		config.Map("headers", "header", entryOf(s.Headers), "Go with every request."+expanded),
 		config.Object("oauth", f.mcpOAuth(name, &s.OAuth), "How to sign in to the endpoint, once it asks for that. Without it the host finds out from the server, unless `headers` has `Authorization`."),
-		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools, in milliseconds."),
-		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, in milliseconds, without the time in which a person is asked."),
+		config.Duration("connectTimeoutMs", &s.ConnectTimeout, time.Millisecond, 100, 600_000, "Time to connect, and to list the tools."),
+		config.Duration("callTimeoutMs", &s.CallTimeout, time.Millisecond, 100, 3_600_000, "Time of one call, without the time in which a person is asked."),
 		config.Int("maxConcurrent", &s.MaxConcurrent, 0, 1000, "Calls of the server in flight at the most; further ones wait, for `callTimeoutMs` at the most. 0 is no bound."),
 		config.Int("ratePerSecond", &s.RatePerSecond, 0, 1000, "Calls that may start in one second; further ones wait likewise. 0 is no bound."),
 		config.Int("maxResultBytes", &s.MaxResultBytes, 1024, 8<<20, "Size of one result at the most; a call with a larger one fails."),
 		config.Texts("allow", &s.Allow, "Tools of the server that exist, by name with `*`; an empty list leaves none. Without it: all."),
 		config.Texts("deny", &s.Deny, "Tools of the server that do not exist, whatever `allow` says."),
-		config.Bool("trustHints", &s.TrustHints, "Believes what the server says of its tools: that they only read, or may be repeated. Such calls are made again after a crash of the host."),
-		config.Choice("pin", &s.Pin, []mcp.Pinning{mcp.PinBlock, mcp.PinWarn, mcp.PinOff}, "What happens to tools that are new or have changed since they were first seen or last accepted: `block` keeps them from existing until `quoin mcp accept NAME`, `warn` names them in the log and the status, `off` remembers nothing."),
+		config.Bool("trustHints", &s.TrustHints, "Believes the server which tools only read, or may be repeated: such calls are made again after a crash of the host."),
+		config.Choice("pin", &s.Pin, []mcp.Pinning{mcp.PinBlock, mcp.PinWarn, mcp.PinOff}, "Tools that are new or have changed: `block` keeps them from existing until `quoin mcp accept NAME`, `warn` names them in the log and the status, `off` remembers nothing."),
 		config.Bool("disabled", &s.Disabled, "Leaves the server out."),
 	}, "One server.")
 }
@@ -74,14 +74,14 @@ func (f *File) mcpOAuth(name string, o *mcp.OAuth) []config.Field {
 	var secret string
 	o.Per = mcp.SignInPerHost
 	return []config.Field{
-		config.Choice("per", &o.Per, []mcp.SignInPer{mcp.SignInPerHost, mcp.SignInPerUser}, "Whose sign-in a call needs: `host` is one for all, `user` is one for each agent and session key, or for each session id where a session names neither. The tools are listed with the sign-in of the host in both cases."),
+		config.Choice("per", &o.Per, []mcp.SignInPer{mcp.SignInPerHost, mcp.SignInPerUser}, "Whose sign-in a call needs: `host` is one for all, `user` is one for each agent and session key, or for each session id where a session names neither."),
 		config.Text("clientId", &o.ClientID, "A client that you have registered with the authorization server."),
 		config.Text("clientSecret", &secret, "Where its secret is: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret.").Then(func() { f.mcpSecrets[name] = secret }),
 		config.Text("issuer", &o.Issuer, "The authorization server that `clientId` is registered with. Without it: the first that the server names. The client is used at no other."),
 		config.Text("clientMetadataUrl", &o.ClientMetadataURL, "The https address of a client id metadata document, for authorization servers that read those."),
 		config.Texts("scopes", &o.Scopes, "Scopes to ask for instead of those that the server names."),
 		config.Int("callbackPort", &o.CallbackPort, 0, 65535, "The port of this machine that `quoin mcp login` has the browser come back to, as you have registered it. `0` is a free one."),
-		config.Bool("privateNetwork", &o.PrivateNetwork, "Lets the authorization server have a private address. Without it such an address, which a hostile server may name, is not connected to."),
+		config.Bool("privateNetwork", &o.PrivateNetwork, "Lets the authorization server have a private address, which a hostile server may name."),
 		config.Bool("disabled", &o.Off, "Has a 401 be an error."),
 	}
 }

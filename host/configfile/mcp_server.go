@@ -26,9 +26,9 @@ type MCPServerFile struct {
 func (s *MCPServerFile) fields() []config.Field {
 	a := &s.Auth
 	return []config.Field{
-		config.Texts("direct", &s.Direct, "The ids or names of tools that clients see next to `exec` and `wait`. A call of one is a program with this one call: rules, hooks and approvals hold."),
-		config.Bool("othersDecide", &s.OthersDecide, "Keeps approvals of calls from MCP clients, which else may ask their users: `quoin approvals` decides alone. Questions of tools are put to them all the same."),
-		config.Duration("waitMs", &s.Wait, time.Millisecond, 1000, codemode.Ranges().Wait.Max, "How long `exec` takes at the most, and `wait` for clients that do not follow its progress, in milliseconds: less than the time after which they give up."),
+		config.Texts("direct", &s.Direct, "The ids or names of tools that clients see next to `exec` and `wait`. Rules, hooks and approvals hold for them."),
+		config.Bool("othersDecide", &s.OthersDecide, "Keeps approvals of calls from MCP clients, which else may ask their users: `quoin approvals` decides alone."),
+		config.Duration("waitMs", &s.Wait, time.Millisecond, 1000, codemode.Ranges().Wait.Max, "How long `exec` takes at the most, and `wait` for clients that do not follow its progress: less than the time after which they give up."),
 		config.Object("auth", []config.Field{
 			config.Text("issuer", &a.Issuer, "The identity provider, as the claim `iss` of its tokens has it. `/mcp` of `quoin serve` then wants one of its tokens, or the server's own."),
 			config.Text("audience", &a.Audience, "What the claim `aud` must name: the address of `/mcp` as clients know it, such as `https://quoin.example.com/mcp`, or the provider's name for it."),

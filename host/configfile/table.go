@@ -57,24 +57,24 @@ func (f *File) table() config.Table {
 			config.Map("sessions", "session key", f.session, "Further rules for one session; they can only narrow what the others leave."),
 			config.Object("guest", []config.Field{
 				config.Choice("engine", &f.GuestEngine, []host.EngineChoice{host.EngineDefault, host.EngineNative, host.EngineAuto},
-					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. Unless it is given, a worker that `path` names is taken, whichever its engine is. A suspended run goes on with the engine that it was suspended with."),
+					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. Unless it is given, a worker that `path` names is taken, whichever its engine is. A suspended run keeps its engine."),
 				config.Text("path", &f.GuestPath, "The guest executable of the default engine. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
 				config.Text("nativePath", &f.NativePath, "The guest executable of the native engine. Without it: quoin-guest-native next to the host's executable."),
-				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. Runs that they have suspended go on with them; new runs use path."),
-				config.Text("builds", &f.GuestBuilds, "A directory where a host keeps the guest of each run that it stores. Such a run goes on with that guest after an upgrade, too. Hosts of one store may share it. `none` means no such directory. Without it: `guest-builds` in the state directory. `quoin state gc` removes what no run needs."),
+				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. For runs that they have suspended."),
+				config.Text("builds", &f.GuestBuilds, "A directory where a host keeps the guest of each run that it stores, for the time after an upgrade. Hosts of one store may share it. `none` means no such directory. Without it: `guest-builds` in the state directory."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),
 			}, "The processes that programs run in."),
-			config.Object("quotas", quotaFields(&f.Quotas), "What runs may make the host hold, and the share of one session. A message of a refusal names the limit, its setting and how much is taken."),
+			config.Object("quotas", quotaFields(&f.Quotas), "What runs may make the host hold, and the share of one session."),
 			config.Object("plugins", []config.Field{
 				config.Text("dir", &f.PluginDir, "The directory with one subdirectory for each plugin. `none` means no plugins. Without it the command looks for the user's, `$XDG_DATA_HOME/quoin/plugins` or `~/.local/share/quoin/plugins`, then for plugins next to its executable."),
 				config.Bool("development", &f.Development, "Whether `quoin serve` lets `quoin plugin dev --server`, from this machine, put a plugin in the place of an installed one."),
-				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes, without dropping a call. Unless it is given, `quoin serve` does and other commands do not."),
+				config.Bool("watch", &f.WatchPlugins, "Load, reload and remove plugins as the directory changes. Unless it is given, `quoin serve` does and other commands do not."),
 				config.Texts("trustedKeys", &f.trustedKeys, "Public keys as `quoin plugin keys show` prints them. With any, only plugins start and are installed that one of them has signed. Without, `quoin plugin install` takes an archive only with `--allow-unsigned`.").Check(checkPublicKey),
 				config.Map("config", "plugin id", f.pluginConfig, "Each plugin's own configuration, as its manifest's schema describes it."),
 				config.Map("secrets", "plugin id", f.pluginSecrets, "Where each plugin's secrets are, by their names: `\"env:NAME\"`, a variable of the host's environment, or `\"file:/path\"`, a file with nothing but the secret. "+
 					"They are read whenever the plugin is started. Programs, results, logs and records never have them."),
-				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins whose hooks may look at calls of tools that are not their own. They are relied upon: while such a plugin is not there, those calls are blocked."),
+				config.Map("hooks", "plugin id", f.pluginHooks, "Plugins with hooks that may look at calls of tools of others. While such a plugin is not there, those calls are blocked."),
 				config.Object("shell", f.shellFields(), "The bundled plugin that runs shell commands. See [the shell](../shell.md)."),
 			}, "Programs that bring tools and namespaces."),
 			config.Object("mcp", f.mcpFields(), "Upstream MCP servers, whose tools programs call as `MCP.<server>.<tool>`."),
@@ -82,8 +82,8 @@ func (f *File) table() config.Table {
 			config.Duration("questionTimeoutMs", &f.QuestionTimeout, time.Millisecond, policy.MinApprovalTimeout.Milliseconds(), policy.MaxApprovalTimeout.Milliseconds(),
 				"How long a person has to answer what a tool asks in the middle of its call; no answer in time rejects the call."),
 			config.Object("programs", []config.Field{
-				config.Duration("keepHours", &f.KeepPrograms, time.Hour, 0, 24*30, "How long the program of a run is kept, so that it can be saved under a name, in hours; 0 keeps no program."),
-				config.Bool("saveByModels", &f.ModelsSavePrograms, "Whether programs of models may save programs, with `programs.save`. Unless it is given, people alone do, with `quoin programs save`."),
+				config.Duration("keepHours", &f.KeepPrograms, time.Hour, 0, 24*30, "How long the program of a run is kept, so that it can be saved under a name; 0 keeps no program."),
+				config.Bool("saveByModels", &f.ModelsSavePrograms, "Whether programs of models may save programs, with `programs.save`."),
 			}, "Programs that are saved under a name. They are in the state directory, sealed as suspended runs are."),
 			config.Object("state", []config.Field{
 				config.Text("dir", &f.StateDir, "The directory of suspended runs, approvals, trajectories and plugin data. Without it: quoin in the user's state home."),
@@ -92,7 +92,7 @@ func (f *File) table() config.Table {
 			}, "What outlives a process."),
 			config.Object("cluster", f.clusterFields(), "How the hosts that share a database ask each other for runs."),
 			config.Object("server", f.Server.fields(), "What `quoin serve` listens to."),
-			config.Object("log", f.Log.fields(), "What commands log, to standard error. Lines name ids and codes; programs, inputs and outputs are in none unless `QUOIN_DEBUG_MODEL_PAYLOAD` asks for them."),
+			config.Object("log", f.Log.fields(), "What commands log, to standard error. No line has programs, inputs or outputs unless `QUOIN_DEBUG_MODEL_PAYLOAD` asks for them."),
 			config.Object("trajectory", f.Trajectory.fields(), "What is recorded of runs and calls, in the state directory."),
 		},
 	}
@@ -163,7 +163,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
 		config.Choice("isolation", &c.Isolation, []host.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
-		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one store: all hosts that share it count together. In each host, one session may have `quotas.sessionPercent` of them."),
+		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one store, of all hosts that share it. In each host, one session may have `quotas.sessionPercent` of them."),
 		config.Int("searchDefaultLimit", &c.SearchLimit, codemode.Ranges().SearchLimit.Min, codemode.Ranges().SearchLimit.Max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
 		config.Int("maxSearchLimit", &c.MaxSearchLimit, codemode.Ranges().MaxSearchLimit.Min, codemode.Ranges().MaxSearchLimit.Max, "Results of one `tools.search` at the most."),
 	}
@@ -174,9 +174,9 @@ func (c *codeModeFile) fields() []config.Field {
 	return []config.Field{
 		config.Bool("enabled", &c.enabled, "Turns code mode on. Nothing else does where `codeMode` is given."),
 		config.Texts("languages", &c.Languages, "Languages a program may be written in.").OneOf(codemode.Languages()...),
-		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, codemode.Ranges().Timeout.Min, codemode.Ranges().Timeout.Max, "How long a program may compute in one go, until it waits for a call or a timer, in milliseconds."),
-		config.Duration("waitMs", &c.Wait, time.Millisecond, codemode.Ranges().Wait.Min, codemode.Ranges().Wait.Max, "How long an `exec` or `wait` may take before it says that the program is still waiting, in milliseconds. Callers may ask for less."),
-		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together, in milliseconds."),
+		config.Duration("timeoutMs", &c.Timeout, time.Millisecond, codemode.Ranges().Timeout.Min, codemode.Ranges().Timeout.Max, "How long a program may compute in one go, until it waits for a call or a timer."),
+		config.Duration("waitMs", &c.Wait, time.Millisecond, codemode.Ranges().Wait.Min, codemode.Ranges().Wait.Max, "How long an `exec` or `wait` may take before it says that the program is still waiting. Callers may ask for less."),
+		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together."),
 		config.Int("memoryLimitBytes", &c.MemoryLimit, codemode.Ranges().MemoryLimit.Min, codemode.Ranges().MemoryLimit.Max, "Memory of one guest."),
 		config.Int("maxOutputBytes", &c.MaxOutput, codemode.Ranges().MaxOutput.Min, codemode.Ranges().MaxOutput.Max, "Output and value of one result together, as compact JSON."),
 		config.Choice("onOutputLimit", &c.OnOutputLimit, []host.OutputPolicy{host.OutputFail, host.OutputTruncate},
@@ -184,11 +184,11 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Int("maxSnapshotBytes", &c.MaxSnapshot, codemode.Ranges().MaxSnapshot.Min, codemode.Ranges().MaxSnapshot.Max, "Stored size of one suspended run."),
 		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 4,000 more wait in a queue."),
 		config.Int("maxApprovals", &c.MaxApprovals, codemode.Ranges().MaxApprovals.Min, codemode.Ranges().MaxApprovals.Max, "How often one run may ask people for an approval; more calls that need one are not made."),
-		config.Duration("undoTtlSeconds", &c.UndoTTL, time.Second, codemode.Ranges().UndoTTL.Min, codemode.Ranges().UndoTTL.Max, "How long it is kept how the calls of a run are undone, in seconds."),
-		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, and after the question or the timer that it waits for, in seconds."),
+		config.Duration("undoTtlSeconds", &c.UndoTTL, time.Second, codemode.Ranges().UndoTTL.Min, codemode.Ranges().UndoTTL.Max, "How long it is kept how the calls of a run are undone."),
+		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, and after the question or the timer that it waits for."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (where its tools cost more than `autoSharePercent` of its context window). `*` in a model id stands for any characters; "+
 			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]host.Activation{} }),
-		config.Int("autoSharePercent", &c.AutoShare, codemode.Ranges().AutoShare.Min, codemode.Ranges().AutoShare.Max, "What the tools of a model that is set to `auto` have to cost for code mode, in percent of its context window."),
+		config.Int("autoSharePercent", &c.AutoShare, codemode.Ranges().AutoShare.Min, codemode.Ranges().AutoShare.Max, "What the tools of a model that is set to `auto` have to cost for code mode, as a share of its context window."),
 		config.Int("contextWindowTokens", &c.ContextWindow, codemode.Ranges().ContextWindow.Min, codemode.Ranges().ContextWindow.Max, "The context window of models whose window a gateway does not tell, in tokens."),
 	}
 }
@@ -204,10 +204,9 @@ func (c *codeModeFile) model(id string) config.Field {
 type rulesFile struct{ allow, deny []string }
 
 func (r *rulesFile) fields() []config.Field {
-	const patterns = " A pattern is a name (`list_*`), an id (`quoin:calendar:*`), `owner:calendar` or `source:mcp`."
 	return []config.Field{
-		config.Texts("allow", &r.allow, "Tools that exist; an empty list leaves none."+patterns).Check(checkPattern),
-		config.Texts("deny", &r.deny, "Tools that do not exist, whatever `allow` says."+patterns).Check(checkPattern),
+		config.Texts("allow", &r.allow, "Tools that exist; an empty list leaves none. A pattern is a name (`list_*`), an id (`quoin:calendar:*`), `owner:calendar` or `source:mcp`.").Check(checkPattern),
+		config.Texts("deny", &r.deny, "Tools that do not exist, whatever `allow` says. Patterns are as in `allow`.").Check(checkPattern),
 	}
 }
 
@@ -223,14 +222,14 @@ func checkPattern(pattern string) error {
 }
 
 func quotaFields(q *host.Quotas) []config.Field {
-	const each = "of each of these: suspended runs, guest workers, pending approvals, the other quotas, and of the server's requests under way, streams and bodies."
+	const each = "of suspended runs, guest workers, pending approvals, the other quotas, and the server's requests, streams and bodies."
 	return []config.Field{
 		config.Int("sessionPercent", &q.SessionPercent, codemode.Ranges().QuotaSessionPercent.Min, codemode.Ranges().QuotaSessionPercent.Max, "The share, in percent, that one session may have "+each+" Callers without an identity are one session."),
 		config.Int("agentPercent", &q.AgentPercent, codemode.Ranges().QuotaAgentPercent.Min, codemode.Ranges().QuotaAgentPercent.Max, "The share, in percent, that all sessions of one agent together may have "+each),
 		config.Int("heldBytes", &q.HeldBytes, codemode.Ranges().QuotaHeldBytes.Min, codemode.Ranges().QuotaHeldBytes.Max, "Bytes of arguments, answers, output and images that all runs together may make the host hold in memory."),
 		config.Int("storedBytes", &q.StoredBytes, codemode.Ranges().QuotaStoredBytes.Min, codemode.Ranges().QuotaStoredBytes.Max, "Bytes of the suspended runs that one host has stored."),
-		config.Int("callsInFlight", &q.Calls, codemode.Ranges().QuotaCalls.Min, codemode.Ranges().QuotaCalls.Max, "Tool calls of all runs that are in flight at one moment. A call beyond that is not made, and rejected with the code `quota_exceeded`."),
-		config.Int("cpuSecondsPerHour", &q.CPUSecondsPerHour, codemode.Ranges().QuotaCPU.Min, codemode.Ranges().QuotaCPU.Max, "Processor time of the guests of one host in any hour, in seconds. Once it is used up, no program starts and no run goes on until some of it is an hour ago."),
+		config.Int("callsInFlight", &q.Calls, codemode.Ranges().QuotaCalls.Min, codemode.Ranges().QuotaCalls.Max, "Tool calls of all runs that are in flight at one moment. A call beyond that is rejected with the code `quota_exceeded`."),
+		config.Int("cpuSecondsPerHour", &q.CPUSecondsPerHour, codemode.Ranges().QuotaCPU.Min, codemode.Ranges().QuotaCPU.Max, "Processor time of the guests of one host in any hour. Once it is used up, no program starts and no run continues until some of it is an hour ago."),
 	}
 }
 
@@ -242,7 +241,7 @@ func (s *ServerFile) fields() []config.Field {
 		config.Int("maxBodyBytes", &s.MaxBodyBytes, 1<<10, 64<<20, "Body of one request."),
 		config.Int("maxCalls", &s.MaxCalls, 1, 100_000, "`exec` and `wait` requests under way."),
 		config.Int("maxStreams", &s.MaxStreams, 1, 10_000, "Event streams that are open."),
-		config.Int("advance", &s.Advance, 0, 1000, "Suspended runs that go on at once without a caller, once a timer of theirs is due, a tool has answered or a person has decided. `0`: a suspended run goes on when it is waited for."),
+		config.Int("advance", &s.Advance, 0, 1000, "Suspended runs that continue at once without a caller. `0`: a suspended run continues when it is waited for."),
 	}
 }
 
@@ -257,11 +256,11 @@ func (l *LogFile) fields() []config.Field {
 
 func (t *TrajectoryFile) fields() []config.Field {
 	return []config.Field{
-		config.Bool("recordBodies", &t.Bodies, "Whether programs, inputs and outputs are recorded, redacted and capped; sizes always are. Redaction goes by names and shapes and is no guarantee: keep such records as you keep secrets."),
-		config.Int("maxFileBytes", &t.MaxFileBytes, 64<<10, 1<<30, "Record of one run; further calls are only counted. How the run goes on is recorded in up to 64 KiB more."),
+		config.Bool("recordBodies", &t.Bodies, "Whether programs, inputs and outputs are recorded, redacted and capped; sizes always are. Redaction is no guarantee: keep such records as you keep secrets."),
+		config.Int("maxFileBytes", &t.MaxFileBytes, 64<<10, 1<<30, "Record of one run; further calls are only counted."),
 		config.Int("maxTotalBytes", &t.MaxTotalBytes, 1<<20, 1<<40, "All records; the oldest go first."),
 		config.Int("maxRuns", &t.MaxRuns, 1, 1_000_000, "Runs with a record; the oldest go first."),
-		config.Duration("maxAgeHours", &t.MaxAge, time.Hour, 1, 24*3660, "How long a record is kept after its run's last event, in hours."),
+		config.Duration("maxAgeHours", &t.MaxAge, time.Hour, 1, 24*3660, "How long a record is kept after its run's last event."),
 	}
 }
 

@@ -138,8 +138,8 @@ func TestMarkdownAndSchema(t *testing.T) {
 	l := limits{Size: 5, Word: "two", Entries: map[string]*limits{}}
 	page := l.table().Markdown()
 	for _, want := range []string{
-		"| `size` | `5` | an integer from 1 to 10 | `T_GROUP_SIZE` | Sizes. |", `| Names \| calls. |`, "## `entries.<id>`", "## `list[]`",
-		"`true` alone stands for `{ on: true }`", "| `size` |  | an integer from 1 to 10 |  | Sizes. |",
+		"| `size` | `5` | 1 to 10 | `T_GROUP_SIZE` | Sizes. |", `| Names \| calls. |`, "## `entries.<id>`", "## `list[]`",
+		"`true` alone stands for `{ on: true }`", "As in `group`: `size`.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the reference lacks %q:\n%s", want, page)
