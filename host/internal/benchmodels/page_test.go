@@ -60,7 +60,7 @@ func TestModelsPage(t *testing.T) {
 	}
 	r := measureAll(t)
 	parts := map[string]string{
-		"tasks": r.taskTable(), "lengths": r.lengthTable(), "prompts": r.promptTable(), "search": r.searchTable(), "few": r.fewTable(), "large": r.largeTable(), "mistakes": mistakeTable(readMistakes(t)),
+		"tasks": r.taskTable(), "lengths": r.lengthTable(), "prompts": r.promptTable(), "search": r.searchTable(), "few": r.fewTable(), "large": r.largeTable(),
 	}
 	file := filepath.Join(docs, page)
 	text, err := os.ReadFile(file)
@@ -229,16 +229,6 @@ func (r results) searchTable() string {
 		q    quality
 	}{{"all", r.all}, {"whose misses were read", r.tuned}, {"the others", r.held}} {
 		fmt.Fprintf(&b, "| %s | %d | %.2f | %.2f | %.2f | %d |\n", row.name, row.q.queries, row.q.recall5, row.q.recall10, row.q.first, row.q.empty)
-	}
-	return b.String()
-}
-
-// mistakeTable lists first mistakes, with the words that lead on.
-func mistakeTable(mistakes []mistake) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| the mistake (%d) | what the error says, among other things |\n|---|---|\n", len(mistakes))
-	for _, m := range mistakes {
-		fmt.Fprintf(&b, "| %s | `%s` |\n", m.name, strings.Join(m.leads, "` and `"))
 	}
 	return b.String()
 }
