@@ -1,14 +1,11 @@
 package protocol
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +19,6 @@ import (
 )
 
 const document = "../../docs/reference/plugin-protocol.md"
-
-var update = flag.Bool("update", false, "write the tables of messages into docs/reference/plugin-protocol.md")
 
 // column returns what the document's table with that head says: the cells of one
 // column by the first.
@@ -60,7 +55,6 @@ func TestTheProtocolDocument(t *testing.T) {
 	}
 	same("requests", column(t, "method", 1), requests)
 	same("replies", column(t, "method", 2), replies)
-	messages(t, file.Messages())
 }
 
 func streamed(stream bool, m protoreflect.MessageDescriptor) string {
@@ -101,69 +95,6 @@ func codeKinds(t *testing.T) map[string]string {
 		return true
 	})
 	return is
-}
-
-// messages holds the part of the document that is made of the definition to it.
-func messages(t *testing.T, all protoreflect.MessageDescriptors) {
-	t.Helper()
-	var made bytes.Buffer
-	for i := range all.Len() {
-		m := all.Get(i)
-		if m.Fields().Len() == 0 {
-			fmt.Fprintf(&made, "`%s` has no fields.\n\n", m.Name())
-			continue
-		}
-		fmt.Fprintf(&made, "| %s | | |\n|---|---|---|\n", m.Name())
-		for j := range m.Fields().Len() {
-			f := m.Fields().Get(j)
-			fmt.Fprintf(&made, "| %d | `%s` | %s |\n", f.Number(), f.Name(), typeOf(f))
-		}
-		made.WriteString("\n")
-	}
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const from, to = "-update -->\n", "<!-- end of messages -->"
-	before, rest, found := bytes.Cut(text, []byte(from))
-	old, after, ended := bytes.Cut(rest, []byte(to))
-	if !found || !ended {
-		t.Fatal("the document has no place for the messages")
-	}
-	now := "\n" + made.String()
-	if string(old) == now {
-		return
-	}
-	if !*update {
-		t.Errorf("the messages in the document are not those of plugin.proto; run go test ./plugins/protocol -run TestTheProtocolDocument -update")
-		return
-	}
-	whole := slices.Concat(before, []byte(from), []byte(now), []byte(to), after)
-	if err := os.WriteFile(document, whole, 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// typeOf is a field's type in words.
-func typeOf(f protoreflect.FieldDescriptor) string {
-	kind := f.Kind().String()
-	switch {
-	case f.IsMap():
-		return fmt.Sprintf("map of %s to %s", f.MapKey().Kind(), f.MapValue().Kind())
-	case f.Kind() == protoreflect.MessageKind:
-		kind = string(f.Message().Name())
-	case f.Kind() == protoreflect.EnumKind:
-		kind = string(f.Enum().Name())
-	}
-	switch {
-	case f.IsList():
-		return kind + ", repeated"
-	case f.HasOptionalKeyword():
-		return kind + ", optional"
-	case f.ContainingOneof() != nil:
-		return fmt.Sprintf("%s, one of `%s`", kind, f.ContainingOneof().Name())
-	}
-	return kind
 }
 
 // TestTheLimitsInTheDocument are those of this package.
