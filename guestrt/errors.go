@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/text"
@@ -123,12 +124,14 @@ func exitError(state *os.ProcessState, cause *WorkerError, lastWords string) *Wo
 	}
 }
 
-// outOfMemory recognises the Go runtime's fatal errors for heap and stack, which
-// a program can only cause outside the guest heap: while it is parsed, or while
-// its values are converted.
+// outOfMemory recognises the Go runtime's fatal errors for heap and stack, also those of a
+// thread that it needs. A program can only cause them outside the guest heap: while it is
+// parsed, or while its values are converted.
 func outOfMemory(lastWords string) bool {
-	return strings.Contains(lastWords, "out of memory") || strings.Contains(lastWords, "cannot allocate memory") ||
-		strings.Contains(lastWords, "stack overflow") || strings.Contains(lastWords, "stack exceeds")
+	return slices.ContainsFunc([]string{
+		"out of memory", "cannot allocate memory", "stack overflow", "stack exceeds",
+		"newosproc", "pthread_create failed",
+	}, func(text string) bool { return strings.Contains(lastWords, text) })
 }
 
 // goFatal is the exit code of the Go runtime's own fatal errors.

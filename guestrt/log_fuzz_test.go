@@ -54,6 +54,8 @@ func TestTheLastWordsAreThoseOfTheDeath(t *testing.T) {
 	for _, fatal := range []string{
 		"fatal error: runtime: cannot allocate memory\n", "runtime: out of memory: cannot allocate 4194304-byte block\nfatal error: out of memory\n",
 		"runtime: goroutine stack exceeds 268435456-byte limit\nfatal error: stack overflow\n",
+		"runtime: failed to create new OS thread (have 9 already; errno=11)\nfatal error: newosproc\n",
+		"runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort\n",
 	} {
 		words := copyLog(strings.NewReader(strings.Repeat(chatter, 4)+fatal+"\ngoroutine 1:\n"+chatter), slog.New(slog.DiscardHandler), func() {})
 		if !outOfMemory(words) {

@@ -1,9 +1,13 @@
 package guestrt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -51,6 +55,7 @@ func TestAWorkerStuckInItsResetIsReplaced(t *testing.T) {
 	if err := w.p.os.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	awaitStop(t, w.Pid())
 	p.Release(w)
 	ctx, cancel := context.WithTimeout(context.Background(), plenty)
 	defer cancel()
@@ -62,6 +67,26 @@ func TestAWorkerStuckInItsResetIsReplaced(t *testing.T) {
 		t.Error("a worker that stands still is lent")
 	}
 	wantValue(t, start(t, other, js("return 2"), nil), "2")
+}
+
+// awaitStop returns once all threads of a process are stopped, which Signal does not wait for.
+func awaitStop(t *testing.T, pid int) {
+	t.Helper()
+	for stopped := false; !stopped; {
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil || len(stats) == 0 {
+			t.Fatalf("no thread of the process %d: %v", pid, err)
+		}
+		stopped = true
+		for _, stat := range stats {
+			b, err := os.ReadFile(stat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopped = stopped && bytes.Contains(b, []byte(") T "))
+		}
+		runtime.Gosched()
+	}
 }
 
 func TestAWorkerIsRetiredAfterAnyBadEnding(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +22,8 @@ const (
 	maxLastOutput = 4 << 10
 )
 
-// fatalError is how the Go runtime starts the last line of a program.
-var fatalError = []byte("fatal error: ")
+// fatalErrors are how the Go runtime, and its part for cgo, start the last line of a program.
+var fatalErrors = [][]byte{[]byte("fatal error: "), []byte("runtime/cgo: ")}
 
 // copyLog logs what a worker writes until the pipe ends, and returns the words it
 // died with: a dying Go program says what is wrong before it prints its stacks. It
@@ -32,7 +33,7 @@ func copyLog(r io.Reader, logger *slog.Logger, flooded func()) string {
 	lines, b := 0, bufio.NewReaderSize(r, maxLogLine)
 	for {
 		line, err := b.ReadSlice('\n')
-		if bytes.HasPrefix(line, fatalError) {
+		if slices.ContainsFunc(fatalErrors, func(start []byte) bool { return bytes.HasPrefix(line, start) }) {
 			words.Reset() // whatever it said before, this is what it dies of
 		}
 		if words.Len() < maxLastOutput {

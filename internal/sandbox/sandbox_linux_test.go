@@ -170,8 +170,15 @@ func grow(n int) error {
 func wakePoller() error {
 	late := time.AfterFunc(time.Hour, func() {})
 	defer late.Stop()
-	if err := unix.Nanosleep(&unix.Timespec{Nsec: int64(50 * time.Millisecond)}, nil); err != nil {
-		return err
+	pause := unix.Timespec{Nsec: int64(50 * time.Millisecond)}
+	for {
+		err := unix.Nanosleep(&pause, &pause)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EINTR) { // the runtime interrupts threads by signals
+			return err
+		}
 	}
 	<-time.After(time.Millisecond)
 	return nil
