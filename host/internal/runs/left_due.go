@@ -8,26 +8,26 @@ import (
 
 // LeftDue tells all hosts that share the store that a run can go on which this one is about to
 // release. While the claim is held, the store has it taken over if this host dies.
-func (e *Engine) LeftDue(id string) {
-	if _, shared := e.Store.(runstore.Shared); !shared || e.Scheduler() == nil {
+func (v *reviver) LeftDue(id string) {
+	if _, shared := v.Store.(runstore.Shared); !shared || v.Scheduler() == nil {
 		return // a store of one machine sees it in the record
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.Times.WakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), v.Times.WakeTimeout)
 	defer cancel()
-	if last := e.lastWakes.Load(); last != nil {
+	if last := v.lastWakes.Load(); last != nil {
 		ctx = *last
 	}
-	if err := e.Scheduler().Wake(ctx, id); err != nil {
-		e.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)
+	if err := v.Scheduler().Wake(ctx, id); err != nil {
+		v.Logger.Error("other hosts were not told that a run can go on; a wait finds out", "run", id, "error", err)
 	}
 }
 
 // Decided has a run go on that no process has, once a person has decided about a call of it.
-func (e *Engine) Decided(ctx context.Context, runID string) {
-	if e.Scheduler() == nil || e.ByID(runID) != nil {
+func (v *reviver) Decided(ctx context.Context, runID string) {
+	if v.Scheduler() == nil || v.ByID(runID) != nil {
 		return
 	}
-	if err := e.Scheduler().Wake(context.WithoutCancel(ctx), runID); err != nil {
-		e.Logger.Error("the host of a run was not told of a decision; it finds out by itself", "run", runID, "error", err)
+	if err := v.Scheduler().Wake(context.WithoutCancel(ctx), runID); err != nil {
+		v.Logger.Error("the host of a run was not told of a decision; it finds out by itself", "run", runID, "error", err)
 	}
 }

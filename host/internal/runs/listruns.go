@@ -7,25 +7,36 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/upkeep"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
+// lister lists the runs of this process and of the store.
+type lister struct {
+	*drive.Env
+	*guests.Guests
+	*registry
+
+	moved *upkeep.Moved
+}
+
 // Runs is Host.Runs.
-func (e *Engine) Runs(ctx context.Context, s codemode.Session) ([]codemode.RunInfo, error) {
-	return e.list(ctx, s.Covers)
+func (l *lister) Runs(ctx context.Context, s codemode.Session) ([]codemode.RunInfo, error) {
+	return l.list(ctx, s.Covers)
 }
 
 // AllRuns is Host.AllRuns.
-func (e *Engine) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
-	return e.list(ctx, func(codemode.Session) bool { return true })
+func (l *lister) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
+	return l.list(ctx, func(codemode.Session) bool { return true })
 }
 
-func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
-	idle, here := e.moved.Idle(), e.OwnedBy(wanted)
-	records, err := e.Store.List(ctx)
+func (l *lister) list(ctx context.Context, wanted func(codemode.Session) bool) ([]codemode.RunInfo, error) {
+	idle, here := l.moved.Idle(), l.OwnedBy(wanted)
+	records, err := l.Store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +52,7 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 	}
 	for _, rec := range records {
 		if !seen[rec.ID] && wanted(rec.Session) {
-			out = append(out, e.storedInfo(rec))
+			out = append(out, l.storedInfo(rec))
 		}
 	}
 	slices.SortFunc(out, func(a, b codemode.RunInfo) int {
@@ -54,24 +65,24 @@ func (e *Engine) list(ctx context.Context, wanted func(codemode.Session) bool) (
 }
 
 // Run is Host.Run.
-func (e *Engine) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
-	if r := e.ByID(runID); r != nil && (e.Volatile() || !r.IsIdle()) {
+func (l *lister) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
+	if r := l.ByID(runID); r != nil && (l.Volatile() || !r.IsIdle()) {
 		if info, ok := r.Info(); ok {
 			return info, nil
 		}
 	}
-	rec, err := e.Store.Get(ctx, runID)
+	rec, err := l.Store.Get(ctx, runID)
 	if err != nil {
 		return codemode.RunInfo{}, fault.FromStore(err)
 	}
-	return e.storedInfo(rec), nil
+	return l.storedInfo(rec), nil
 }
 
-func (e *Engine) storedInfo(rec *runstore.Record) codemode.RunInfo {
+func (l *lister) storedInfo(rec *runstore.Record) codemode.RunInfo {
 	info := codemode.RunInfo{
 		ID: rec.ID, Session: rec.Session, Language: rec.Language,
 		Status: codemode.RunWaiting, Created: rec.Created, Expires: rec.Expires, Origin: rec.Origin,
-		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !e.Has(rec),
+		ImageBytes: max(rec.ImageBytes, len(rec.Image)), GuestBuild: rec.GuestBuild, GuestEngine: rec.GuestEngine, Foreign: !l.Has(rec),
 	}
 	pending := make([]*runstore.Call, len(rec.Calls))
 	for i := range rec.Calls {

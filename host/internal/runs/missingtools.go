@@ -22,11 +22,11 @@ import (
 // usedtools.go.
 
 // checkComplete refuses the run of a record if this host lacks what the run was suspended
-// with. The run reaches v here. Nothing has become of it by then.
-func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Error {
-	missing := e.missingOwners(v, rec.Owners)
+// with. The run reaches what reached has. Nothing has become of it by then.
+func (v *reviver) checkComplete(reached *view.View, rec *runstore.Record) *codemode.Error {
+	missing := v.missingOwners(reached, rec.Owners)
 	for id := range rec.Scopes {
-		if _, known := v.Namespace(id); !known {
+		if _, known := reached.Namespace(id); !known {
 			missing = append(missing, "the namespace "+text.Cut(id, 128))
 		}
 	}
@@ -35,9 +35,9 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Err
 		if !notMade || c.Tool == "" || c.Method == calls.MethodExec || strings.HasPrefix(c.Tool, run.OfCallers) || pipeline.IsProgramTool(c.Tool) {
 			continue
 		}
-		if _, there := v.Catalog.ByID(c.Tool); !there {
+		if _, there := reached.Catalog.ByID(c.Tool); !there {
 			name := "the tool " + text.Cut(c.Tool, 128)
-			if server, _, ok := strings.Cut(strings.TrimPrefix(c.Tool, run.OfServers), ":"); ok && strings.HasPrefix(c.Tool, run.OfServers) && e.Views.IsDown(run.OfServers+server) {
+			if server, _, ok := strings.Cut(strings.TrimPrefix(c.Tool, run.OfServers), ":"); ok && strings.HasPrefix(c.Tool, run.OfServers) && v.Views.IsDown(run.OfServers+server) {
 				name += " (its server is not connected: quoin mcp test " + text.Cut(server, 128) + " says why)"
 			}
 			missing = append(missing, name)
@@ -50,12 +50,12 @@ func (e *Engine) checkComplete(v *view.View, rec *runstore.Record) *codemode.Err
 	return toolsMissing(slices.Compact(missing), rec)
 }
 
-// missingOwners are those that have no tool in v, unless this host has them and they
+// missingOwners are those that have no tool in reached, unless this host has them and they
 // are down at this moment.
-func (e *Engine) missingOwners(v *view.View, owners []string) (missing []string) {
-	there := v.Owners()
+func (v *reviver) missingOwners(reached *view.View, owners []string) (missing []string) {
+	there := reached.Owners()
 	for _, name := range owners {
-		if slices.Contains(there, name) || e.Views.IsDown(name) {
+		if slices.Contains(there, name) || v.Views.IsDown(name) {
 			continue
 		}
 		name = text.Cut(name, 128)

@@ -17,7 +17,11 @@ import (
 func New(ctx context.Context, settings codemode.Settings) *Engine {
 	base := &run.Env{Settings: settings, Clock: run.RealClock{}}
 	base.Life, base.End = context.WithCancel(context.WithoutCancel(ctx))
-	e := &Engine{Env: drive.NewEnv(base), Guests: guests.New(base), runs: make(map[string]*drive.Run)}
+	env, workers, runs := drive.NewEnv(base), guests.New(base), &registry{runs: make(map[string]*drive.Run)}
+	e := &Engine{
+		Env: env, Guests: workers, registry: runs, reviver: &reviver{Env: env, Guests: workers, registry: runs},
+		lister: lister{Env: env, Guests: workers, registry: runs},
+	}
 	e.Home = e
 	e.moved = upkeep.NewMoved(base, e)
 	e.sweeper = upkeep.NewSweeper(base, e, e.Guests, e.moved)

@@ -26,40 +26,40 @@ import (
 
 // modernised returns the record of a run that this host can go on with: rec, or what a replay made
 // of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
-func (e *Engine) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
-	if e.Has(rec) || !replay.Possible(rec) {
+func (v *reviver) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
+	if v.Has(rec) || !replay.Possible(rec) {
 		return rec, nil
 	}
-	next, f := e.replay(ctx, rec, wait)
+	next, f := v.replay(ctx, rec, wait)
 	if f != nil {
 		return nil, run.WithRecord(f, rec)
 	}
-	if err := e.CountFenced(claim.Checkpoint(ctx, next)); err != nil {
+	if err := v.CountFenced(claim.Checkpoint(ctx, next)); err != nil {
 		return nil, run.WithRecord(fault.Add(fault.FromStore(err), fault.KeptAsItWas), rec)
 	}
 	next.Epoch = claim.Epoch() // of its writer, as the store has it
-	e.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", replay.ShortBuild(rec.GuestBuild), "to", replay.ShortBuild(next.GuestBuild))
+	v.Logger.Info("a suspended run was replayed on another build of the guest", "run", rec.ID, "from", replay.ShortBuild(rec.GuestBuild), "to", replay.ShortBuild(next.GuestBuild))
 	return next, nil
 }
 
 // replay runs the program of a record again and returns the record with the image of this
 // host's guest. Nothing has changed in the store.
-func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *codemode.Error) {
+func (v *reviver) replay(ctx context.Context, rec *runstore.Record, wait time.Duration) (*runstore.Record, *codemode.Error) {
 	turns, err := replay.Decode(rec.Replay)
 	if err != nil {
 		return nil, fault.NotRestored("%v", err)
 	}
-	pool, f := e.ReplayPool(ctx, rec)
+	pool, f := v.ReplayPool(ctx, rec)
 	if f != nil {
 		return nil, f
 	}
-	settings := e.SettingsOf(rec.Session)
-	w, done, err := e.leaseForReplay(ctx, rec, pool, turns[0].Cell, e.slotPatience(ctx, settings, wait))
+	settings := v.SettingsOf(rec.Session)
+	w, done, err := v.leaseForReplay(ctx, rec, pool, turns[0].Cell, v.slotPatience(ctx, settings, wait))
 	if err != nil {
 		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode run cannot be restored now: no guest worker can replay it: %v", err)
 	}
 	defer done()
-	if err := replay.New(w, turns, settings, e.Times.CPUGrace, e.replayStopped(ctx)).Run(ctx); err != nil {
+	if err := replay.New(w, turns, settings, v.Times.CPUGrace, v.replayStopped(ctx)).Run(ctx); err != nil {
 		return nil, replay.Failure(rec, err)
 	}
 	image, err := w.Snapshot(ctx, int(settings.MaxSnapshot))
@@ -78,11 +78,11 @@ func (e *Engine) replay(ctx context.Context, rec *runstore.Record, wait time.Dur
 
 // replayStopped says when a replay is given up between two turns: the host closes, or the
 // caller has left, as an advancer does that makes room for one.
-func (e *Engine) replayStopped(ctx context.Context) func() error {
+func (v *reviver) replayStopped(ctx context.Context) func() error {
 	_, leaves := run.CallerOf(ctx)
 	return func() error {
 		switch {
-		case e.IsClosing():
+		case v.IsClosing():
 			return fault.ErrClosing
 		case calls.IsClosed(leaves):
 			return replay.ErrLate
@@ -93,45 +93,45 @@ func (e *Engine) replayStopped(ctx context.Context) func() error {
 
 // slotPatience is until when a replay waits for a worker slot: for as long as its caller does,
 // or as a turn may take if it has no caller. The turns have their own time.
-func (e *Engine) slotPatience(ctx context.Context, settings codemode.Settings, wait time.Duration) time.Time {
+func (v *reviver) slotPatience(ctx context.Context, settings codemode.Settings, wait time.Duration) time.Time {
 	now := time.Now()
 	left := settings.Timeout
 	if wait > 0 {
-		left = e.CallerGoes(ctx, now, wait).Sub(now)
+		left = v.CallerGoes(ctx, now, wait).Sub(now)
 	}
-	return e.Clock.Now().Add(left)
+	return v.Clock.Now().Add(left)
 }
 
 // leaseForReplay takes one of the host's worker slots and a worker that has run nothing.
-func (e *Engine) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
+func (v *reviver) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
 	owner := quota.OwnerOf(rec.Session)
 	_, leaves := run.CallerOf(ctx)
-	if _, err := e.AwaitSlot(ctx, rec.Session, until, leaves); err != nil {
+	if _, err := v.AwaitSlot(ctx, rec.Session, until, leaves); err != nil {
 		return nil, nil, err
 	}
 	w, err := pool.AcquireFresh(ctx, rec.Session.Identity(), cell.Limits)
 	if err != nil {
-		e.Meters.Workers.Give(owner, 1)
+		v.Meters.Workers.Give(owner, 1)
 		return nil, nil, err
 	}
 	return w, func() {
 		pool.Release(w)
-		e.Meters.Workers.Give(owner, 1)
+		v.Meters.Workers.Give(owner, 1)
 	}, nil
 }
 
 // Upgrade is Host.UpgradeRuns.
-func (e *Engine) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Seq2[codemode.UpgradedRun, error] {
+func (v *reviver) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Seq2[codemode.UpgradedRun, error] {
 	return func(yield func(codemode.UpgradedRun, error) bool) {
-		list, err := e.Store.List(ctx)
+		list, err := v.Store.List(ctx)
 		for _, rec := range list {
-			if !rec.Started() || rec.GuestBuild == e.Build() {
+			if !rec.Started() || rec.GuestBuild == v.Build() {
 				continue
 			}
 			if err = context.Cause(ctx); err != nil {
 				break
 			}
-			upgraded, f := e.upgrade(ctx, rec, o)
+			upgraded, f := v.upgrade(ctx, rec, o)
 			if f != nil && ctx.Err() != nil { // it is the end of ctx that kept the run from it
 				err = context.Cause(ctx)
 				break
@@ -159,27 +159,27 @@ func isOver(f *codemode.Error) bool {
 }
 
 // upgrade replays one run, and reports whether it was one of another build.
-func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.UpgradeOptions) (upgraded bool, _ *codemode.Error) {
+func (v *reviver) upgrade(ctx context.Context, rec *runstore.Record, o codemode.UpgradeOptions) (upgraded bool, _ *codemode.Error) {
 	checkpoint := func(context.Context, *runstore.Record) error { return nil }
 	if !o.DryRun {
-		claim, err := e.Store.Claim(ctx, rec.ID)
+		claim, err := v.Store.Claim(ctx, rec.ID)
 		if err != nil {
 			return false, fault.FromStore(err)
 		}
 		defer func() {
 			defer claim.Release()
 			if rec.GoesOnAlone() {
-				e.LeftDue(rec.ID) // an upgrade goes on with no run
+				v.LeftDue(rec.ID) // an upgrade goes on with no run
 			}
 		}()
 		checkpoint = claim.Checkpoint
 	}
-	stored, err := e.Store.Get(ctx, rec.ID)
+	stored, err := v.Store.Get(ctx, rec.ID)
 	if err != nil {
 		return false, fault.FromStore(err)
 	}
 	rec = stored
-	newest, f := e.newestBuildFor(ctx, rec)
+	newest, f := v.newestBuildFor(ctx, rec)
 	switch {
 	case f != nil:
 		return false, f
@@ -190,19 +190,19 @@ func (e *Engine) upgrade(ctx context.Context, rec *runstore.Record, o codemode.U
 	case !replay.Possible(rec):
 		return false, notReplayable(rec)
 	}
-	next, f := e.replay(ctx, rec, 0)
+	next, f := v.replay(ctx, rec, 0)
 	if f != nil {
 		return false, f
 	}
-	if err := e.CountFenced(checkpoint(ctx, next)); err != nil {
+	if err := v.CountFenced(checkpoint(ctx, next)); err != nil {
 		return false, fault.FromStore(err)
 	}
 	return true, nil
 }
 
 // newestBuildFor is the build of this host's guest that can replay a run.
-func (e *Engine) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *codemode.Error) {
-	pool, f := e.ReplayPool(ctx, rec)
+func (v *reviver) newestBuildFor(ctx context.Context, rec *runstore.Record) (string, *codemode.Error) {
+	pool, f := v.ReplayPool(ctx, rec)
 	if f != nil {
 		return "", f
 	}

@@ -31,7 +31,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 		"the caller leaves": {false, run.LeavesTheRun(left), replay.ErrLate},
 		"neither":           {false, run.LeavesTheRun(t.Context()), nil},
 	} {
-		e := &Engine{closing: tc.closing}
+		e := &reviver{registry: &registry{closing: tc.closing}}
 		if err := e.replayStopped(tc.ctx)(); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -42,7 +42,7 @@ func TestAReplayEndsWithItsHost(t *testing.T) {
 func TestTheWaitForASlotIsNoPartOfAReplay(t *testing.T) {
 	t.Parallel()
 	clock := &fixedClock{now: time.Now()}
-	e := &Engine{Env: drive.NewEnv(&run.Env{Clock: clock, Life: t.Context()})}
+	e := &reviver{Env: drive.NewEnv(&run.Env{Clock: clock, Life: t.Context()})}
 	s := codemode.Settings{Timeout: 10 * time.Second}
 	for wait, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Millisecond: time.Millisecond, time.Hour: time.Hour} {
 		if got := e.slotPatience(t.Context(), s, wait).Sub(clock.now); got != want {

@@ -4,26 +4,41 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
+	"github.com/quoinhq/quoin/host/internal/runs/upkeep"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
+// reviver makes runs of this process of those in the store.
+type reviver struct {
+	*drive.Env
+	*guests.Guests
+	*registry
+
+	advancer *upkeep.Advancer // nil: no run goes on without a caller
+
+	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
+	lastWakes atomic.Pointer[context.Context]
+}
+
 // load takes a run that another process, or this one in an earlier life, has
 // parked in the store.
-func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *drive.Run, rec *runstore.Record, f *codemode.Error) {
-	rec, err := e.recordFor(ctx, s, id)
+func (v *reviver) load(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (r *drive.Run, rec *runstore.Record, f *codemode.Error) {
+	rec, err := v.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
-	e.AwaitOwners(ctx, s, rec, wait)
-	claim, err := e.claim(ctx, rec, min(wait, e.Times.ClaimPatience))
+	v.AwaitOwners(ctx, s, rec, wait)
+	claim, err := v.claim(ctx, rec, min(wait, v.Times.ClaimPatience))
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
@@ -34,31 +49,31 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 		}
 		defer claim.Release() // the run was refused, or the store panicked
 		if f != nil && newest.GoesOnAlone() {
-			e.LeftDue(id) // another host may have what this one lacks
+			v.LeftDue(id) // another host may have what this one lacks
 		}
 	}()
 	// The process that held the claim may have changed or finished the run.
-	rec, err = e.recordFor(ctx, s, id)
+	rec, err = v.recordFor(ctx, s, id)
 	if err != nil {
 		return nil, nil, fault.FromStore(err)
 	}
 	newest = rec
 	if rec.Live {
 		passedOn = true
-		return nil, nil, e.endDeadRun(ctx, rec, claim)
+		return nil, nil, v.endDeadRun(ctx, rec, claim)
 	}
-	to, f := e.accessOf(s, rec, turn)
+	to, f := v.accessOf(s, rec, turn)
 	if f != nil {
 		return nil, nil, run.WithRecord(f, rec)
 	}
-	rec, f = e.modernised(ctx, rec, claim, wait)
+	rec, f = v.modernised(ctx, rec, claim, wait)
 	if f != nil {
 		return nil, nil, f
 	}
-	r, f = e.revive(ctx, s, rec, to)
+	r, f = v.revive(ctx, s, rec, to)
 	if f == nil {
 		r.Record.SetClaim(claim)
-		f = e.add(r)
+		f = v.add(r)
 	}
 	if f != nil {
 		return nil, nil, run.WithRecord(f, rec)
@@ -73,15 +88,15 @@ func (e *Engine) load(ctx context.Context, s codemode.Session, id string, wait t
 
 // claim waits for a process that is finishing calls of the run or advances it, and for no
 // other. One that can be asked is asked instead.
-func (e *Engine) claim(ctx context.Context, rec *runstore.Record, wait time.Duration) (runstore.Claim, error) {
-	if e.routes() {
+func (v *reviver) claim(ctx context.Context, rec *runstore.Record, wait time.Duration) (runstore.Claim, error) {
+	if v.routes() {
 		wait = 0
 	}
 	deadline := time.Now().Add(wait)
-	tick := time.NewTicker(e.Times.ClaimRetry)
+	tick := time.NewTicker(v.Times.ClaimRetry)
 	defer tick.Stop()
 	for {
-		claim, err := e.Store.Claim(ctx, rec.ID)
+		claim, err := v.Store.Claim(ctx, rec.ID)
 		if !errors.Is(err, runstore.ErrClaimed) || !mayGoOn(rec) || time.Now().After(deadline) {
 			return claim, err
 		}
@@ -103,21 +118,21 @@ func mayGoOn(rec *runstore.Record) bool {
 // endDeadRun ends a run whose host was killed while the run went on. No process drives it: its
 // claim was free. What is known of it becomes its result, which the store keeps for a wait: an
 // answer or an advancer may have found the run.
-func (e *Engine) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *codemode.Error {
+func (v *reviver) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *codemode.Error {
 	defer claim.Release()
-	defer e.HoldID(ctx, rec.ID)()
+	defer v.HoldID(ctx, rec.ID)()
 	f := deadRun(rec)
 	result, err := f.Result().MarshalJSON()
 	if err == nil {
-		err = e.CountFenced(claim.End(ctx, &runstore.Ended{
-			ID: rec.ID, Session: rec.Session, Expires: calls.Later(rec.Expires, time.Now().Add(e.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
+		err = v.CountFenced(claim.End(ctx, &runstore.Ended{
+			ID: rec.ID, Session: rec.Session, Expires: calls.Later(rec.Expires, time.Now().Add(v.SettingsOf(rec.Session).SnapshotTTL)), Result: result,
 		}))
 	}
 	if err != nil {
 		return run.WithRecord(fault.FromStore(err), rec)
 	}
-	e.CancelApprovals(ctx, rec.Calls)
-	e.ObserveDiscarded(rec, f)
+	v.CancelApprovals(ctx, rec.Calls)
+	v.ObserveDiscarded(rec, f)
 	f.Err = runstore.ErrEnded
 	return f
 }
@@ -139,20 +154,44 @@ func deadRun(rec *runstore.Record) *codemode.Error {
 
 // accessOf returns what the run of a record reaches, which must have what the run was
 // suspended with.
-func (e *Engine) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *codemode.Error) {
-	to, err := e.Views.RestoreAccess(s, rec, turn)
+func (v *reviver) accessOf(s codemode.Session, rec *runstore.Record, turn *view.ClientTools) (*view.Access, *codemode.Error) {
+	to, err := v.Views.RestoreAccess(s, rec, turn)
 	if err != nil {
 		return nil, fault.NotRestored("%v", err)
 	}
-	return to, e.checkComplete(to.View.Load(), rec)
+	return to, v.checkComplete(to.View.Load(), rec)
 }
 
 // revive makes an active run of a record.
-func (e *Engine) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*drive.Run, *codemode.Error) {
-	pool, f := e.PoolOf(ctx, rec)
+func (v *reviver) revive(ctx context.Context, s codemode.Session, rec *runstore.Record, to *view.Access) (*drive.Run, *codemode.Error) {
+	pool, f := v.PoolOf(ctx, rec)
 	if f != nil {
 		return nil, f
 	}
-	r := e.NewRun(rec.ID, s, rec.Language, to, pool)
+	r := v.NewRun(rec.ID, s, rec.Language, to, pool)
 	return r, r.Restore(rec)
+}
+
+// recordFor returns the record of a run of the session. What is known of one that has
+// expired is in the error.
+func (v *reviver) recordFor(ctx context.Context, s codemode.Session, id string) (*runstore.Record, error) {
+	rec, err := v.Store.Get(ctx, id)
+	if rec != nil {
+		if f := fault.MayResume(rec.Session, s); f != nil {
+			return nil, f
+		}
+	}
+	if err != nil {
+		return nil, run.WithRecord(fault.FromStore(err), rec)
+	}
+	if rec.Moving != "" {
+		return nil, run.WithRecord(beingMoved(), rec)
+	}
+	return rec, nil
+}
+
+// beingMoved refuses a run that no host may go on with for now.
+func beingMoved() *codemode.Error {
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
+		"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move.")
 }

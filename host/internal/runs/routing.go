@@ -25,9 +25,9 @@ func held(f *codemode.Error) bool {
 }
 
 // routes reports whether other hosts can be asked for runs.
-func (e *Engine) routes() bool {
-	_, shared := e.Store.(runstore.Shared)
-	return shared && e.Peers != nil
+func (v *reviver) routes() bool {
+	_, shared := v.Store.(runstore.Shared)
+	return shared && v.Peers != nil
 }
 
 // router finds the host that holds a run and asks it, for one caller.

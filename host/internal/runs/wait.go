@@ -107,14 +107,14 @@ const processTool = "process"
 
 // resumable makes a suspended run active for the caller. The record is nil when only
 // this process can have changed the run since it was stored.
-func (e *Engine) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*drive.Run, *runstore.Record, *codemode.Error) {
-	r := e.ByID(id)
+func (v *reviver) resumable(ctx context.Context, s codemode.Session, id string, wait time.Duration, turn *view.ClientTools) (*drive.Run, *runstore.Record, *codemode.Error) {
+	r := v.ByID(id)
 	if r == nil {
-		return e.load(ctx, s, id, wait, turn)
+		return v.load(ctx, s, id, wait, turn)
 	}
 	rec, elsewhere, f := r.Reopen(ctx, s)
 	if elsewhere { // another process has resumed and parked the run in the meantime
-		return e.load(ctx, s, id, wait, turn)
+		return v.load(ctx, s, id, wait, turn)
 	}
 	return r, rec, f
 }
