@@ -154,7 +154,7 @@ func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
 			}
 			cfg := host.Config{Store: open(), Tools: tools}
 			if left {
-				cfg.Guests.Previous = []string{old}
+				cfg.Guests.Builds = buildsWith(t, old)
 			}
 			next, told := advancing(t, cfg)
 			told.until(t, id, trajectory.RunEnded)

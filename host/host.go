@@ -113,9 +113,6 @@ type GuestConfig struct {
 	// quoin-guest-native next to the running executable, else the running executable
 	// itself if it called guestserver.ServeIfWorker and was built with that engine.
 	NativePath string
-	// Previous names guest executables of earlier builds. Runs that they have
-	// suspended go on with them; new runs use the guest of Path. Defaults to nil.
-	Previous []string
 	// Builds is a directory where the host keeps the guest of each run that it stores,
 	// under the guest's build. A run goes on with the build that suspended it, also after
 	// Path leads to another one. Hosts of one store may share the directory; no two stores
@@ -357,7 +354,7 @@ func (h *Host) start(ctx context.Context) (err error) {
 		return err
 	}
 	g := &h.cfg.Guests
-	if err := h.engine.Start(ctx, guests.Config{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Previous: g.Previous, Builds: g.Builds, Prepared: g.Prepared}); err != nil {
+	if err := h.engine.Start(ctx, guests.Config{Engine: g.Engine, Path: g.Path, NativePath: g.NativePath, Builds: g.Builds, Prepared: g.Prepared}); err != nil {
 		return err
 	}
 	if err := h.startPlugins(ctx); err != nil {

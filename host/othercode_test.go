@@ -191,7 +191,7 @@ func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
 	dir, guests := mkdir(t), guestsOfTwoCodes(t)
 	var calls []catalog.Invocation
 	on := func(guest string, previous ...string) *host.Host {
-		return start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: guest, Previous: previous}})
+		return start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: guest, Builds: buildsWith(t, previous...)}})
 	}
 	first := on(guests[1])
 	id := wantWaiting(t, exec(first, `const names = Object.getOwnPropertyNames(globalThis);

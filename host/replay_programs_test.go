@@ -82,7 +82,7 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 	if err := os.Chmod(filepath.Join(copied, "key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	both := start(t, host.Config{Store: openDir(t, dir), Settings: settings, Guests: host.GuestConfig{Previous: []string{old}}})
+	both := start(t, host.Config{Store: openDir(t, dir), Settings: settings, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
 	alone := start(t, host.Config{Store: openDir(t, copied), Settings: settings})
 	for id, name := range waiting {
 		want, got := both.Wait(ctx, me, id), alone.Wait(ctx, me, id)

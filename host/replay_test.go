@@ -128,7 +128,7 @@ func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
-	third := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Previous: []string{old}}})
+	third := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
 	wantValue(t, third.Wait(ctx, me, id), `"done"`)
 }
 
@@ -142,7 +142,7 @@ func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
 	h := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
 	got := h.Wait(ctx, me, id)
 	wantFailure(t, got, host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
-	if !strings.Contains(got.Error, "it has got more than is kept for that") || !strings.Contains(got.Error, "guest.previous") {
+	if !strings.Contains(got.Error, "it has got more than is kept for that") || !strings.Contains(got.Error, "guest.builds") {
 		t.Errorf("got %s", show(got))
 	}
 }

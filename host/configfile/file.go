@@ -42,8 +42,6 @@ type File struct {
 	// GuestPath and NativePath name the guest executables of the default and of the
 	// native engine; empty means the default search.
 	GuestPath, NativePath string
-	// PreviousGuests are those of Config.
-	PreviousGuests []string
 	// GuestBuilds is that of Config, "" if it is not given, or "none".
 	GuestBuilds string
 	// PreparedWorkers and MaxWorkers are those of Config.
@@ -299,7 +297,7 @@ func (f *File) Config() host.Config {
 		Settings: f.Settings,
 		Agents:   f.Agents,
 		Rules:    f.Policy,
-		Guests:   host.GuestConfig{Engine: f.GuestEngine, Path: f.GuestPath, NativePath: f.NativePath, Previous: f.PreviousGuests, Builds: f.GuestBuilds, Prepared: f.PreparedWorkers, Max: f.MaxWorkers},
+		Guests:   host.GuestConfig{Engine: f.GuestEngine, Path: f.GuestPath, NativePath: f.NativePath, Builds: f.GuestBuilds, Prepared: f.PreparedWorkers, Max: f.MaxWorkers},
 		Quotas:   f.Quotas,
 		Plugins:  host.PluginConfig{Dir: f.PluginDir, Watch: f.WatchPlugins, TrustedKeys: f.TrustedKeys, Config: f.PluginConfig, Secrets: f.PluginSecrets, Hooks: f.PluginHooks},
 		MCP:      host.MCPConfig{Servers: f.MCP},

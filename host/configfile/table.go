@@ -60,7 +60,6 @@ func (f *File) table() config.Table {
 					"The engine of new runs: QuickJS in Go, or `native`, QuickJS in C, whose worker has to be there. `auto` is native where that worker is found, else default. Unless it is given, a worker that `path` names is taken, whichever its engine is. A suspended run keeps its engine."),
 				config.Text("path", &f.GuestPath, "The guest executable of the default engine. Without it: quoin-guest next to the host's executable, else that itself if it serves as a worker."),
 				config.Text("nativePath", &f.NativePath, "The guest executable of the native engine. Without it: quoin-guest-native next to the host's executable."),
-				config.Texts("previous", &f.PreviousGuests, "Guest executables of earlier installations. For runs that they have suspended."),
 				config.Text("builds", &f.GuestBuilds, "A directory where a host keeps the guest of each run that it stores, for the time after an upgrade. Hosts of one store may share it. `none` means no such directory. Without it: `guest-builds` in the state directory."),
 				config.Int("preparedWorkers", &f.PreparedWorkers, 1, 256, "Guest workers that are kept ready."),
 				config.Int("maxWorkers", &f.MaxWorkers, 1, 4096, "Guest workers that run cells at one moment; further cells wait."),

@@ -28,8 +28,8 @@ import (
 type installation struct{ quoin, guest string }
 
 // TestPreviousVersionAlsoInPostgres: servers of an earlier commit suspend runs and are killed. This
-// version finishes each run, with every effect once: with the old guest from guest.builds, with
-// that from guest.previous, and without it, by a replay.
+// version finishes each run, with every effect once: with the old guest from guest.builds, and
+// without it, by a replay.
 func TestPreviousVersionAlsoInPostgres(t *testing.T) {
 	t.Parallel()
 	commit := os.Getenv("QUOIN_TEST_PREVIOUS")
@@ -49,7 +49,7 @@ func TestPreviousVersionAlsoInPostgres(t *testing.T) {
 		stores["database"] = func(t *testing.T) string { return postgrestest.Database(t) }
 	}
 	for name, database := range stores {
-		for _, by := range []string{"builds", "previous", "replay"} {
+		for _, by := range []string{"builds", "replay"} {
 			t.Run(name+"/"+by, func(t *testing.T) {
 				u := &upgrade{old: old, now: now, dir: t.TempDir(), plugins: filepath.Dir(ledger), database: database(t)}
 				u.suspend(t)
@@ -195,11 +195,7 @@ func (u *upgrade) entries(t *testing.T) map[string]string {
 
 // finish has this version finish what the old one has suspended.
 func (u *upgrade) finish(t *testing.T, by string) {
-	guest := map[string]any{"path": u.now.guest}
-	if by == "previous" {
-		guest["builds"], guest["previous"] = "none", []string{u.old.guest}
-	}
-	config := u.configure(t, "now.json", guest)
+	config := u.configure(t, "now.json", map[string]any{"path": u.now.guest})
 	if u.database != "" {
 		u.run(t, u.now, "state", "migrate", "--config", config)
 	}

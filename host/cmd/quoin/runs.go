@@ -211,7 +211,7 @@ func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
 	if err := tw.Flush(); err != nil || foreign == 0 {
 		return err
 	}
-	_, err := terminal.Fprintf(w, "%d of %d belong to another build of the guest, which is not here. A wait replays them on this one if that is possible, and quoin state upgrade says which are not: these need that quoin-guest in guest.previous\n", foreign, len(list))
+	_, err := terminal.Fprintf(w, "%d of %d belong to another build of the guest, which is not here. A wait replays them on this one if that is possible, and quoin state upgrade says which are not: these need that quoin-guest in guest.builds\n", foreign, len(list))
 	return err
 }
 

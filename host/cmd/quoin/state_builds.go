@@ -29,27 +29,25 @@ type stateBuild struct {
 	Runs   int    `json:"runs"` // suspended runs that need it
 	// RunIDs are those runs.
 	RunIDs []string `json:"runIds,omitempty"`
-	// Installed says that new runs use the build, Kept that it is in guest.builds and
-	// Previous that guest.previous names it.
+	// Installed says that new runs use the build, Kept that it is in guest.builds.
 	Installed bool      `json:"installed"`
 	Kept      bool      `json:"kept"`
-	Previous  bool      `json:"previous"`
 	Used      time.Time `json:"used,omitzero"` // when a host has last said so
 }
 
 // missing says that no host with this configuration can go on with the runs of the build.
-func (b *stateBuild) missing() bool { return b.Runs > 0 && !b.Installed && !b.Kept && !b.Previous }
+func (b *stateBuild) missing() bool { return b.Runs > 0 && !b.Installed && !b.Kept }
 
 func newStateBuilds() *cobra.Command {
 	var o stateOptions
 	cmd := &cobra.Command{
 		Use:   "builds",
 		Short: "List the guest builds that there are, and which of them suspended runs need",
-		Long: `List the guest builds that new runs use, those that are kept in guest.builds, those that
-guest.previous names, and those that suspended runs need, with the number of these runs.
+		Long: `List the guest builds that new runs use, those that are kept in guest.builds,
+and those that suspended runs need, with the number of these runs.
 Which runs these are, --json says, and so does the build of each run in quoin state ls.
 A build that runs need and that is nowhere is "missing": quoin state upgrade replays
-those that it can. For the others name its quoin-guest in guest.previous, or abort them.
+those that it can. For the others put its quoin-guest back into guest.builds, or abort them.
 Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 		Example: `  quoin state builds
   quoin state builds --state /var/lib/quoin --json`,
@@ -103,13 +101,6 @@ func (s *storedState) listBuilds(ctx context.Context) ([]*stateBuild, error) {
 			b := of(k.ID)
 			b.Kept, b.Bytes, b.Used = true, k.Bytes, k.Used
 		}
-	}
-	for i, path := range s.config.Guests.Previous {
-		id, err := guestrt.BuildOf(path)
-		if err != nil {
-			return nil, fmt.Errorf("guest.previous[%d]: %w", i, err)
-		}
-		of(hex.EncodeToString(id[:])).Previous = true
 	}
 	for _, id := range s.installed() {
 		of(id).Installed = true

@@ -97,7 +97,7 @@ func (s *storedState) checkBuilds(ctx context.Context, out *stateChecked) error 
 	}
 	for _, b := range list {
 		if b.missing() {
-			out.add(b.Build, "build", fmt.Sprintf("%d suspended runs need it, and it is nowhere: quoin state upgrade replays those that it can; for the others name its quoin-guest in guest.previous, or abort them", b.Runs))
+			out.add(b.Build, "build", fmt.Sprintf("%d suspended runs need it, and it is nowhere: quoin state upgrade replays those that it can; for the others put its quoin-guest back into guest.builds, or abort them", b.Runs))
 		}
 		if !b.Kept {
 			continue

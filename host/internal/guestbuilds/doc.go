@@ -22,7 +22,7 @@
 // # Failure
 //
 // A file is there whole or not at all, also after a power failure. A host that cannot keep
-// its build says so and goes on: its runs then need guest.previous after an upgrade.
+// its build says so and goes on: after an upgrade its runs are replayed.
 //
 // # Trust
 //

@@ -51,7 +51,7 @@ func (gs *Guests) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
 		return
 	}
 	if err := k.keep(ctx, pool.BuildID(), pool.WriteGuest); err != nil {
-		gs.env.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.previous", "builds", k.dir.Path(), "error", err)
+		gs.env.Logger.Error("the build of the guest was not kept: after an upgrade, suspended runs are replayed, or need it in guest.builds", "builds", k.dir.Path(), "error", err)
 	}
 }
 
@@ -147,9 +147,6 @@ func (gs *Guests) pools() []*guestrt.Pool {
 
 // otherGuests are those that have been found so far.
 func (gs *Guests) otherGuests() (out []*otherGuest) {
-	for _, g := range gs.previous {
-		out = append(out, g)
-	}
 	if gs.other != nil {
 		gs.other.mu.Lock()
 		if gs.other.guest != nil {

@@ -16,14 +16,13 @@ import (
 )
 
 // An image belongs to the build of the guest that it was taken from. New runs use one
-// build. Those of GuestConfig.Previous and GuestConfig.Builds, and the guest of the engine
-// that new runs do not use, finish what they have suspended.
+// build. Those of GuestConfig.Builds, and the guest of the engine that new
+// runs do not use, finish what they have suspended.
 
 // Config says which guest workers there are.
 type Config struct {
 	Engine           guestrt.Engine // of new runs
 	Path, NativePath string         // as guestrt.Config has them
-	Previous         []string       // older builds
 	Builds           string         // directory of builds; empty: no such directory
 	Prepared         int
 }
@@ -33,9 +32,8 @@ type Guests struct {
 	env  *run.Env
 	Pool *guestrt.Pool // of new runs
 
-	previous map[string]*otherGuest // by build
-	other    *otherEngine
-	builds   keptBuilds
+	other  *otherEngine
+	builds keptBuilds
 }
 
 // New returns the guests of a host; Start follows.
@@ -108,22 +106,14 @@ func (o *otherEngine) find() (string, *otherGuest, error) {
 	return o.build, o.guest, nil
 }
 
-// findOtherGuests finds the builds of Guests.Previous, and the guest of the other engine
-// if the configuration names it.
+// findOtherGuests opens the directory of builds, and finds the guest of the other engine if
+// the configuration names it.
 func (gs *Guests) findOtherGuests(g Config) error {
 	if gs.env.Volatile() { // no run outlives this guest
 		g.Builds = ""
 	}
 	if err := gs.builds.open(g.Builds); err != nil {
 		return fmt.Errorf("guest.builds: %w", err)
-	}
-	gs.previous = map[string]*otherGuest{}
-	for i, path := range g.Previous {
-		id, err := guestrt.BuildOf(path)
-		if err != nil {
-			return fmt.Errorf("guest.previous[%d]: %w: name the quoin-guest of an earlier installation, or leave it out", i, err)
-		}
-		gs.previous[hex.EncodeToString(id[:])] = &otherGuest{path: path, build: id}
 	}
 	other, named := guestrt.EngineNative, g.NativePath
 	if mine, _ := gs.Pool.Engine(); mine == guestrt.EngineNative {
@@ -142,9 +132,6 @@ func (gs *Guests) findOtherGuests(g Config) error {
 
 // guestOf returns the guest of a build, or nil. It is not asked for the build of new runs.
 func (gs *Guests) guestOf(build string) *otherGuest {
-	if g := gs.previous[build]; g != nil {
-		return g
-	}
 	if g := gs.builds.guest(build); g != nil {
 		return g
 	}
@@ -188,7 +175,7 @@ func (gs *Guests) noGuest(rec *runstore.Record) *codemode.Error {
 		}
 	}
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost,
-		"code mode run cannot be restored: another build of the guest suspended it (%.12s), and it cannot be replayed: %s. It is kept until %s: a host that has this build, as its guest, in guest.builds or among guest.previous, can go on with it.",
+		"code mode run cannot be restored: another build of the guest suspended it (%.12s), and it cannot be replayed: %s. It is kept until %s: a host that has this build, as its guest or in guest.builds, can go on with it.",
 		rec.GuestBuild, replay.WhyNot(rec), kept)
 }
 

@@ -163,7 +163,7 @@ func Failure(rec *runstore.Record, err error) *codemode.Error {
 	}
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost,
 		"code mode run cannot be restored: another build of the guest suspended it (%s), and run again on this one the program took another path: %v. "+
-			"Nothing was called. The run is kept until %s: a host that has that build, as its guest, in guest.builds or among guest.previous, can go on with it.",
+			"Nothing was called. The run is kept until %s: a host that has that build, as its guest or in guest.builds, can go on with it.",
 		ShortBuild(rec.GuestBuild), err, rec.Expires.UTC().Format(fault.TimeLayout))
 }
 

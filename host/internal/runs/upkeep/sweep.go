@@ -88,6 +88,6 @@ func (e *Sweeper) countForeign(ctx context.Context) {
 		}
 	}
 	if e.foreign.Swap(int64(n)) == 0 && n > 0 {
-		e.Logger.Warn("suspended runs belong to another build of the guest: they are replayed when they go on; those that quoin state upgrade cannot replay need that quoin-guest in guest.previous", "runs", n, "lastExpires", last.UTC())
+		e.Logger.Warn("suspended runs belong to another build of the guest: they are replayed when they go on; those that quoin state upgrade cannot replay need that quoin-guest in guest.builds", "runs", n, "lastExpires", last.UTC())
 	}
 }
