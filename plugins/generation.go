@@ -17,36 +17,6 @@ import (
 // The same stands in its [Status], so that who shows that can leave out the record.
 const LogStartFailed = "plugin does not start"
 
-// generation is one load of a plugin's folder over the lives of its processes.
-// One goroutine, run, changes the state; everything else reads it. Its maker
-// must close it, unless it was never started.
-type generation struct {
-	of          *supervised
-	number      int
-	source      func() (Candidate, error) // what to start, asked before every start
-	development bool
-
-	life           context.Context // ends when the generation is to stop
-	stop           context.CancelFunc
-	stopped        chan struct{} // closed when run has ended
-	firstStart     chan struct{} // closed when the first start has succeeded or failed
-	firstStartDone func()        // closes first, once
-	helpers        sync.WaitGroup
-
-	mu       sync.Mutex
-	found    Candidate // as last started, or tried to
-	restarts restarts
-	state    State
-	changed  chan struct{} // closed, and made again, when the state changes
-	reason   string
-	live     *Process              // set while StateRunning
-	desc     *protocol.Description // what is on offer; nil when disabled or stopped
-	users    int                   // requests to this generation, and holds on it
-	retired  bool                  // replaced: nothing new comes, no death is repaired
-	idle     chan struct{}         // closed when it is retired and without users
-	closeErr error
-}
-
 func newGeneration(p *supervised, number int, source func() (Candidate, error), development bool) *generation {
 	g := &generation{
 		of: p, number: number, source: source, development: development,
@@ -286,13 +256,6 @@ func (g *generation) failed() bool {
 	return g.state == StateDisabled || g.state == StateRestarting
 }
 
-// lease is the right to one request to a process. It must be given back.
-type lease struct {
-	g    *generation
-	live *Process
-	desc *protocol.Description
-}
-
 // acquire takes a lease, or says why it cannot. The lease keeps the generation
 // from being stopped, up to the time a retired one has.
 func (g *generation) acquire() (lease, error) {
@@ -375,4 +338,48 @@ func (g *generation) checkResponsive(live *Process, err error) {
 			live.Kill()
 		}
 	})
+}
+
+// describe fills in what a status says of the generation on duty.
+func (g *generation) describe(s *Status) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s.State, s.Reason, s.Restarts = g.state, g.reason, g.restarts.total
+	s.Generation, s.Development = g.number, g.development
+	if g.found.Dir != "" {
+		s.Dir, s.Version = g.found.Dir, g.found.Manifest.Version
+	}
+	if pin := g.found.Pin; pin != nil {
+		s.Pinned, s.Signer = true, pin.Signer
+	}
+	if g.live != nil {
+		s.PID = g.live.PID()
+	}
+	if g.desc == nil {
+		return
+	}
+	for _, t := range g.desc.Tools {
+		s.Tools = append(s.Tools, t.Name)
+	}
+	for _, n := range g.desc.Namespaces {
+		s.Namespaces = append(s.Namespaces, n.ID)
+	}
+}
+
+// offered is what the plugin offers now; nil for nothing.
+func (p *supervised) offered() *protocol.Description {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.current(); g != nil {
+		return g.offered()
+	}
+	return nil
+}
+
+// lastLoad tells what the folder was when it was last loaded, and whether that
+// failed.
+func (p *supervised) lastLoad() (mark fingerprint, failed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fingerprint, p.lastError != "" || p.installed != nil && p.installed.failed()
 }

@@ -3,6 +3,8 @@ package plugins
 import (
 	"context"
 	"sync"
+
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // keptGenerationsKey is where a context has its *keptGenerations.
@@ -74,4 +76,27 @@ func (h *keptGenerations) release(ended bool) {
 		g.release()
 	}
 	h.kept, h.ended = nil, h.ended || ended
+}
+
+// acquireCurrent takes a lease on the generation on duty. The caller holds mu.
+func (p *supervised) acquireCurrent() (lease, error) {
+	g := p.current()
+	switch {
+	case g != nil:
+		return g.acquire()
+	case p.lastError != "":
+		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.lastError)
+	}
+	return lease{}, unknownPluginError(p.id)
+}
+
+// acquire takes a lease on the generation on duty, or on the one that ctx is
+// pinned to.
+func (p *supervised) acquire(ctx context.Context) (lease, error) {
+	if pins, ok := ctx.Value(keptGenerationsKey{}).(*keptGenerations); ok {
+		return pins.acquire(p)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.acquireCurrent()
 }

@@ -8,23 +8,6 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// OwnedTool is a tool and the plugin it belongs to.
-type OwnedTool struct {
-	PluginID string
-	protocol.ToolInfo
-
-	of *protocol.Description // that it is from
-}
-
-// Offer is what one generation of a plugin offers. The functions of Namespaces
-// call the generation that is there when they are called.
-type Offer struct {
-	PluginID     string
-	Tools        []OwnedTool               // sorted by name
-	Namespaces   []namespaces.Registration // sorted by id
-	Capabilities protocol.Capabilities
-}
-
 // Offers returns what the plugins that are running or coming back offer, sorted
 // by plugin. Everything in one Offer is of one generation.
 func (s *Supervisor) Offers() []Offer {

@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// reloadRequest is one reload, for everybody who asked for it before it started.
-type reloadRequest struct {
-	done chan struct{} // closed when err is valid
-	err  error
-}
 
 // reload replaces the installed generation by one of the folder as it is now.
 // Who asks while a reload is under way gets one that starts after it. When ctx
@@ -213,4 +208,64 @@ func (p *supervised) awaitRetirements(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// prepare makes a generation that is not in service yet.
+func (p *supervised) prepare(source func() (Candidate, error), development bool) *generation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastNumber++
+	return newGeneration(p, p.lastNumber, source, development)
+}
+
+// load starts the installed plugin and returns when the first start is decided.
+func (p *supervised) load(ctx context.Context) {
+	g := p.prepare(p.findInstalled, false)
+	p.mu.Lock()
+	p.installed = g
+	p.mu.Unlock()
+	g.start(ctx)
+}
+
+// findInstalled looks at the plugin's folder as it is now, and asks the gate.
+func (p *supervised) findInstalled() (Candidate, error) {
+	mark := inspectFolder(p.dir).fingerprint
+	p.mu.Lock()
+	p.fingerprint = mark
+	p.mu.Unlock()
+	found := Find(p.dir)
+	if p.options.bundled(p.id) == nil {
+		found = p.options.Gate.admit(found)
+	}
+	return found, found.Err
+}
+
+// isInstalled reports whether something of the plugin directory is there, even if
+// it could not be loaded.
+func (p *supervised) isInstalled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.installed != nil || p.lastError != ""
+}
+
+// close stops the plugin with all its generations and waits.
+func (p *supervised) close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.stop()
+	p.work.Wait()
+	p.mu.Lock()
+	generations := []*generation{p.override, p.installed}
+	p.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, g := range generations {
+		if g != nil {
+			closing.Go(func() { p.noteClose(g.close()) })
+		}
+	}
+	closing.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closeErr
 }

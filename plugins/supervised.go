@@ -2,11 +2,9 @@ package plugins
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 
-	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -45,100 +43,12 @@ type supervised struct {
 	closeErr       error
 }
 
-func (s *Supervisor) newSupervised(id, dir string) *supervised {
-	p := &supervised{
-		id: id, dir: dir, process: s.processOptions(id), options: s.options, runPath: s.run.path,
-		changed: s.changed, accept: s.accept,
-	}
-	p.life, p.stop = context.WithCancel(s.life)
-	return p
-}
-
-// load starts the installed plugin and returns when the first start is decided.
-func (p *supervised) load(ctx context.Context) {
-	g := p.prepare(p.findInstalled, false)
-	p.mu.Lock()
-	p.installed = g
-	p.mu.Unlock()
-	g.start(ctx)
-}
-
-// prepare makes a generation that is not in service yet.
-func (p *supervised) prepare(source func() (Candidate, error), development bool) *generation {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lastNumber++
-	return newGeneration(p, p.lastNumber, source, development)
-}
-
-// findInstalled looks at the plugin's folder as it is now, and asks the gate.
-func (p *supervised) findInstalled() (Candidate, error) {
-	mark := inspectFolder(p.dir).fingerprint
-	p.mu.Lock()
-	p.fingerprint = mark
-	p.mu.Unlock()
-	found := Find(p.dir)
-	if p.options.bundled(p.id) == nil {
-		found = p.options.Gate.admit(found)
-	}
-	return found, found.Err
-}
-
-// lastLoad tells what the folder was when it was last loaded, and whether that
-// failed.
-func (p *supervised) lastLoad() (mark fingerprint, failed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.fingerprint, p.lastError != "" || p.installed != nil && p.installed.failed()
-}
-
-// isInstalled reports whether something of the plugin directory is there, even if
-// it could not be loaded.
-func (p *supervised) isInstalled() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.installed != nil || p.lastError != ""
-}
-
 // current is the generation that calls go to, or nil. The caller holds mu.
 func (p *supervised) current() *generation {
 	if p.override != nil {
 		return p.override
 	}
 	return p.installed
-}
-
-// offered is what the plugin offers now; nil for nothing.
-func (p *supervised) offered() *protocol.Description {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if g := p.current(); g != nil {
-		return g.offered()
-	}
-	return nil
-}
-
-// acquire takes a lease on the generation on duty, or on the one that ctx is
-// pinned to.
-func (p *supervised) acquire(ctx context.Context) (lease, error) {
-	if pins, ok := ctx.Value(keptGenerationsKey{}).(*keptGenerations); ok {
-		return pins.acquire(p)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.acquireCurrent()
-}
-
-// acquireCurrent takes a lease on the generation on duty. The caller holds mu.
-func (p *supervised) acquireCurrent() (lease, error) {
-	g := p.current()
-	switch {
-	case g != nil:
-		return g.acquire()
-	case p.lastError != "":
-		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.lastError)
-	}
-	return lease{}, unknownPluginError(p.id)
 }
 
 // startWork reports whether work on the plugin may start, which the caller ends with
@@ -157,123 +67,51 @@ func unknownPluginError(id string) error {
 	return protocol.NewError(protocol.KindProcess, protocol.CodeStopped, "there is no plugin %q", id)
 }
 
-// do runs one request under a lease.
-func (p *supervised) do(ctx context.Context, request func(l lease) error) error {
-	l, err := p.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.g.release()
-	err = request(l)
-	l.g.checkResponsive(l.live, err)
-	return err
-}
-
-func (p *supervised) callTool(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (result json.RawMessage, err error) {
-	err = p.do(ctx, func(l lease) error {
-		if err := req.compatible(p.id, l.desc); err != nil {
-			return err
-		}
-		result, err = l.live.CallTool(ctx, req, progress)
-		return err
-	})
-	return result, err
-}
-
-// registration is a namespace whose functions call the generation on duty.
-func (p *supervised) registration(of *protocol.Description, n protocol.NamespaceInfo) namespaces.Registration {
-	create := func(ctx context.Context, rc namespaces.RunContext) (scope any, err error) {
-		err = p.doRestarted(ctx, func(l lease) error {
-			if err := sameNamespace(p.id, n.ID, of, l.desc); err != nil {
-				return err
-			}
-			s, err := l.live.CreateScope(ctx, n.ID, rc)
-			if err != nil {
-				return err
-			}
-			scope = s
-			return nil
-		})
-		return scope, err
-	}
-	mapper := func(ctx context.Context, rc namespaces.RunContext, mapper string, args []json.RawMessage) (input json.RawMessage, err error) {
-		err = p.do(ctx, func(l lease) error {
-			if err := sameNamespace(p.id, n.ID, of, l.desc); err != nil {
-				return err
-			}
-			input, err = l.live.MapInput(ctx, n.ID, rc, mapper, args)
-			return err
-		})
-		return input, err
-	}
-	return registration(p.id, n, create, mapper)
-}
-
-func (p *supervised) status() Status {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Status{ID: p.id, Dir: p.dir, State: StateStopped, Reason: "stopped", LastError: p.lastError}
-	switch g := p.current(); {
-	case g != nil:
-		g.describe(&s)
-	case p.lastError != "":
-		s.State, s.Reason, s.Generation = StateDisabled, p.lastError, p.lastNumber
-	case !p.closed:
-		s.State, s.Reason = StateStarting, ""
-	}
-	return s
-}
-
-// describe fills in what a status says of the generation on duty.
-func (g *generation) describe(s *Status) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s.State, s.Reason, s.Restarts = g.state, g.reason, g.restarts.total
-	s.Generation, s.Development = g.number, g.development
-	if g.found.Dir != "" {
-		s.Dir, s.Version = g.found.Dir, g.found.Manifest.Version
-	}
-	if pin := g.found.Pin; pin != nil {
-		s.Pinned, s.Signer = true, pin.Signer
-	}
-	if g.live != nil {
-		s.PID = g.live.PID()
-	}
-	if g.desc == nil {
-		return
-	}
-	for _, t := range g.desc.Tools {
-		s.Tools = append(s.Tools, t.Name)
-	}
-	for _, n := range g.desc.Namespaces {
-		s.Namespaces = append(s.Namespaces, n.ID)
-	}
-}
-
-// close stops the plugin with all its generations and waits.
-func (p *supervised) close() error {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.stop()
-	p.work.Wait()
-	p.mu.Lock()
-	generations := []*generation{p.override, p.installed}
-	p.mu.Unlock()
-	var closing sync.WaitGroup
-	for _, g := range generations {
-		if g != nil {
-			closing.Go(func() { p.noteClose(g.close()) })
-		}
-	}
-	closing.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closeErr
-}
-
 func (p *supervised) noteClose(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closeErr = errors.Join(p.closeErr, err)
+}
+
+// generation is one load of a plugin's folder over the lives of its processes.
+// One goroutine, run, changes the state; everything else reads it. Its maker
+// must close it, unless it was never started.
+type generation struct {
+	of          *supervised
+	number      int
+	source      func() (Candidate, error) // what to start, asked before every start
+	development bool
+
+	life           context.Context // ends when the generation is to stop
+	stop           context.CancelFunc
+	stopped        chan struct{} // closed when run has ended
+	firstStart     chan struct{} // closed when the first start has succeeded or failed
+	firstStartDone func()        // closes first, once
+	helpers        sync.WaitGroup
+
+	mu       sync.Mutex
+	found    Candidate // as last started, or tried to
+	restarts restarts
+	state    State
+	changed  chan struct{} // closed, and made again, when the state changes
+	reason   string
+	live     *Process              // set while StateRunning
+	desc     *protocol.Description // what is on offer; nil when disabled or stopped
+	users    int                   // requests to this generation, and holds on it
+	retired  bool                  // replaced: nothing new comes, no death is repaired
+	idle     chan struct{}         // closed when it is retired and without users
+	closeErr error
+}
+
+// lease is the right to one request to a process. It must be given back.
+type lease struct {
+	g    *generation
+	live *Process
+	desc *protocol.Description
+}
+
+// reloadRequest is one reload, for everybody who asked for it before it started.
+type reloadRequest struct {
+	done chan struct{} // closed when err is valid
+	err  error
 }
