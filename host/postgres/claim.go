@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,44 +14,6 @@ import (
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// idPattern is what a run may be called.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
-
-// maxJournal bounds what a run keeps of what has become of its calls, in bytes.
-const maxJournal = 256 << 20
-
-// claims are those that this process has. A run that is in it has one holder here,
-// whatever the database says.
-type claims struct {
-	mu        sync.Mutex
-	held      map[string]uint64   // epochs by run; 0 while a claim is being made or freed
-	forgotten map[string]struct{} // what this host may own in the database, though no claim is held
-}
-
-// reserve takes a run for one caller of this process.
-func (c *claims) reserve(id string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.held[id]; taken {
-		return false
-	}
-	c.held[id] = 0
-	return true
-}
-
-// free ends a reservation. With unsure, the database may still say that this host owns
-// the run.
-func (c *claims) free(id string, unsure bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.held, id)
-	if !unsure {
-		delete(c.forgotten, id)
-		return
-	}
-	c.forgotten[id] = struct{}{}
-}
 
 // claim is a run in the hands of this process.
 type claim struct {

@@ -111,3 +111,9 @@ func (c *databaseClock) effectsHere(j *runstore.Effects) *runstore.Effects {
 	here.Created, here.Expires = c.here(j.Created), c.here(j.Expires)
 	return here
 }
+
+func clone(j *runstore.Effects) *runstore.Effects {
+	c := *j
+	c.Effects = slices.Clone(j.Effects)
+	return &c
+}

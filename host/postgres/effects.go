@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -208,12 +207,6 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 		return nil, err
 	}
 	return o, nil
-}
-
-func clone(j *runstore.Effects) *runstore.Effects {
-	c := *j
-	c.Effects = slices.Clone(j.Effects)
-	return &c
 }
 
 // effectJournal is a journal in the hands of its writer.

@@ -15,42 +15,6 @@ import (
 // lookEvery is after how many renewals of the lease a host looks for what it owns unawares.
 const lookEvery = 6
 
-// How the claims of a journal of effects, and of a reservation, differ from those of the run.
-const (
-	ofEffects  = "effects "
-	ofReserved = "reserved "
-)
-
-// maxOwned bounds what a host is told at once that it owns. It claims far less.
-const maxOwned = 1 << 17
-
-// maxID is how long the id of a run is at most.
-const maxID = 128
-
-// takeForgotten reserves what is to be released again.
-func (c *claims) takeForgotten() (names []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.forgotten {
-		if _, taken := c.held[name]; !taken {
-			c.held[name] = 0
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// forget notes what the database has said that this host owns, unless it is held.
-func (c *claims) forget(owned []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, name := range owned {
-		if _, taken := c.held[name]; !taken {
-			c.forgotten[name] = struct{}{}
-		}
-	}
-}
-
 // releaseForgotten frees what the database may say this host owns, though it has no claim
 // of it. With look it asks the database for that first, and puts back the reservations that
 // the database has lost; so it does after a gap of the lease. It does not keep the next renewal of

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,23 +14,6 @@ var _ runstore.Monitored = (*DB)(nil)
 
 // slowShare is the part of a lease for which a renewal may take until the database is slow.
 const slowShare = 10
-
-// health is what the renewals of the lease tell of the database.
-type health struct {
-	look      sync.Once
-	looked    chan struct{} // closed after the first renewal
-	takeovers atomic.Uint64
-	lag       atomic.Int64 // in nanoseconds: see runstore.Health
-	// full says that the disk of the database had no room for a write. The renewals, which
-	// write a row in place, do not notice.
-	full atomic.Bool
-
-	mu    sync.Mutex
-	since time.Time // of the renewal that is being made; zero without one
-	took  time.Duration
-	err   error
-	fails int // renewals that have failed one after the other
-}
 
 // observe makes one renewal and notes how it went. One whose caller has gone says nothing
 // of the database.

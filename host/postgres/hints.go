@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,22 +10,6 @@ import (
 
 // channel is where hosts tell each other where to look.
 const channel = "quoin"
-
-// maxHints bounds the hints that wait to be sent, or to be taken by one watcher. Others
-// are dropped: the truth is looked up once a second.
-const maxHints = 1024
-
-// hints are notifications. They are sent by one writer, outside of any transaction that
-// writes a run: NOTIFY takes a lock of the whole database when it commits.
-type hints struct {
-	config   *pgx.ConnConfig
-	send     chan string
-	sending  sync.Once
-	watching sync.Once
-
-	mu       sync.Mutex
-	watchers map[chan string]string // what each looks for
-}
 
 // hint tells all hosts, this one too, to look at something of a kind.
 func (d *DB) hint(kind, what string) {

@@ -3,45 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 )
-
-// lease is the right of this host to own runs.
-type lease struct {
-	turn    turn        // of what renews the lease
-	started atomic.Bool // it was renewed once
-	keep    sync.Once   // starts the loop that renews it
-	address atomic.Pointer[string]
-	until   atomic.Pointer[time.Time] // by the clocks of this process: see Lapsed
-	newest  atomic.Pointer[time.Time] // when it ends, as the database has it: see leaseAfter
-	gaps    atomic.Uint64             // how often the lease was over before it was renewed
-	mended  atomic.Uint64             // gaps after which the reservations were put back
-}
-
-// turn is a mutex for work that takes long: who waits for it may give up.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-// take waits for the turn until ctx ends.
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (t turn) give() { <-t }
-
-// live is the condition that a host, the SQL expression h, owned its runs when the statement
-// started: it sees no lease that was renewed since, and may have waited for longer than one.
-func live(h string) string {
-	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > statement_timestamp())"
-}
 
 // ensureLease starts the lease with the first claim: who only reads needs no lease. It renews
 // the lease if the clocks have to be compared again. Several that want it try in turns, each

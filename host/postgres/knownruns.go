@@ -2,18 +2,8 @@ package postgres
 
 import (
 	"context"
-	"sync"
 	"time"
 )
-
-// knownRuns is how many suspended runs the database has, as of a moment ago. To count them
-// for each new run would make new runs slower the more there are.
-type knownRuns struct {
-	mu      sync.Mutex
-	counted bool // once at least
-	count   int
-	until   time.Time // when it is counted again
-}
 
 // exactMaximum is a maximum that counts exactly: so many rows are counted fast.
 const exactMaximum = 10_000

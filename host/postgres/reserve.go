@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -68,16 +67,4 @@ func (d *DB) reserveAgain(ctx context.Context) error {
 	}
 	_, err := d.own.Exec(ctx, `INSERT INTO quoin.reserved (run, owner) SELECT unnest($1::text[]), $2 ON CONFLICT (run) DO NOTHING`, runs, d.id)
 	return err
-}
-
-// reserved returns the runs that are reserved.
-func (c *claims) reserved() (runs []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range c.held {
-		if run, is := strings.CutPrefix(name, ofReserved); is {
-			runs = append(runs, run)
-		}
-	}
-	return runs
 }

@@ -6,41 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// Codes of PostgreSQL that this package tells apart.
-const (
-	undefinedTable       = "42P01"
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	readOnly             = "25006"
-	cannotConnectNow     = "57P03"
-	queryCanceled        = "57014"
-	uniqueViolation      = "23505"
-	diskFull             = "53100"
-	// insufficientPrivilege is of a user who may not do that.
-	insufficientPrivilege = "42501"
-)
-
-// poolSize is the setting of a URL or connection string for the size of the pool.
-var poolSize = regexp.MustCompile(`\bpool_max_conns\s*=`)
-
-func newPool(ctx context.Context, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
-	p, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("database: %w", err)
-	}
-	return p, nil
-}
 
 // retry calls do, and calls it again after a failure that passes: the database restarts,
 // fails over, or has closed the connection. What do does may have happened although it
@@ -114,16 +86,4 @@ func passes(err error) bool {
 // pass when it is made again.
 func rolledBack(err error) bool {
 	return isCode(err, serializationFailure) || isCode(err, deadlockDetected) || isCode(err, readOnly)
-}
-
-// isCode reports whether a failure has a code of PostgreSQL.
-func isCode(err error, code string) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == code
-}
-
-// connectionCode reports whether a code is about the connection, or about a server that
-// ends or does not take connections yet.
-func connectionCode(code string) bool {
-	return strings.HasPrefix(code, "08") || code == "57P01" || code == "57P02" || code == cannotConnectNow || code == "53300"
 }
