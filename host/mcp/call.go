@@ -193,12 +193,6 @@ func emptyContent(raw json.RawMessage) json.RawMessage {
 	return append(bytes.TrimSuffix(out, []byte(",")), '}')
 }
 
-// unacceptable refuses an answer.
-func (k *keeper) unacceptable(tool *Tool, code Code, text string) error {
-	return &Error{Code: code, Server: k.name, Unknown: !tool.ReadOnly,
-		Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool.Name, text)}
-}
-
 // asks is what an answer means that asks a person, or only to be called again.
 func (k *keeper) asks(stateless bool, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
 	state := resumeState{Kind: resumeCall}

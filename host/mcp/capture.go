@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -167,4 +169,48 @@ func inspect(message []byte) error {
 		}
 	}
 	return nil
+}
+
+// leadingID returns the id of a message from its first bytes.
+func leadingID(prefix []byte) (jsonrpc.ID, bool) {
+	dec := json.NewDecoder(bytes.NewReader(prefix))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return jsonrpc.ID{}, false
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil {
+			return jsonrpc.ID{}, false
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return jsonrpc.ID{}, false
+		}
+		if key != "id" {
+			continue
+		}
+		id, err := jsonrpc.MakeID(value)
+		return ownID(id), err == nil
+	}
+}
+
+// maxPrefix is how much of a line is searched for the call that it answers.
+const maxPrefix = 4 << 10
+
+// ownID is the id of a request of ours, which is a number. Some servers answer with its
+// digits as a text.
+func ownID(id jsonrpc.ID) jsonrpc.ID {
+	digits, ok := id.Raw().(string)
+	if !ok {
+		return id
+	}
+	n, err := strconv.ParseInt(digits, 10, 53)
+	if err != nil || strconv.FormatInt(n, 10) != digits {
+		return id
+	}
+	number, err := jsonrpc.MakeID(float64(n))
+	if err != nil {
+		return id
+	}
+	return number
 }

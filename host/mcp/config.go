@@ -146,17 +146,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// The ranges of the timeouts.
-const (
-	minTimeout         = 100 * time.Millisecond
-	maxConnectTimeout  = 10 * time.Minute
-	maxCallTimeout     = time.Hour
-	defConnectTimeout  = 30 * time.Second
-	defCallTimeout     = 60 * time.Second
-	maxServers         = 256
-	maxPatternsPerList = 1000
-)
-
 // withDefaults returns s with timeouts inside their ranges.
 func (s Server) withDefaults() Server {
 	clamp := func(d, def, most time.Duration) time.Duration {
@@ -419,4 +408,17 @@ func (s *Server) header() (http.Header, error) {
 		h.Set(name, v)
 	}
 	return h, nil
+}
+
+// checkLimits returns the first limit that is wrong, and how.
+func (s Server) checkLimits() (field, text string) {
+	switch {
+	case s.MaxConcurrent < 0 || s.MaxConcurrent > maxConcurrentCalls:
+		return "maxConcurrent", fmt.Sprintf("is %d; expected 0 to %d", s.MaxConcurrent, maxConcurrentCalls)
+	case s.RatePerSecond < 0 || s.RatePerSecond > maxCallRate:
+		return "ratePerSecond", fmt.Sprintf("is %d; expected 0 to %d", s.RatePerSecond, maxCallRate)
+	case s.MaxResultBytes != 0 && (s.MaxResultBytes < minResultBytes || s.MaxResultBytes > maxResultBytes):
+		return "maxResultBytes", fmt.Sprintf("is %d; expected %d to %d", s.MaxResultBytes, minResultBytes, maxResultBytes)
+	}
+	return "", ""
 }

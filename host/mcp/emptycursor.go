@@ -36,15 +36,3 @@ func sendEmptyCursor(r *http.Request) error {
 	r.Body, err = r.GetBody()
 	return err
 }
-
-// sentCursor is the cursor of a request that is to ask for what follows next, and whether
-// next leads on.
-func (c *connection) sentCursor(next *string) (cursor string, on bool) {
-	switch {
-	case next == nil:
-		return "", false
-	case *next != "":
-		return *next, true
-	}
-	return emptyCursor, c.stateless()
-}

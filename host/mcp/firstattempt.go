@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/quoinhq/quoin/internal/awake"
 )
@@ -17,14 +18,6 @@ func (k *keeper) remember(ctx context.Context) {
 	defer k.mu.Unlock()
 	k.adopt(tools)
 	k.status.Tools = countTools(tools)
-}
-
-// adopt makes tools the tools of the server. The caller holds mu.
-func (k *keeper) adopt(tools []Tool) {
-	k.tools, k.byName = tools, make(map[string]*Tool, len(tools))
-	for i := range tools {
-		k.byName[tools[i].Name] = &tools[i]
-	}
 }
 
 // awaitFirst waits until the first attempt to connect is over.
@@ -46,4 +39,30 @@ func (k *keeper) awaitFirst(ctx context.Context) error {
 		e.Retryable = true
 		return e
 	}
+}
+
+// pinnedList returns the tools as they are pinned.
+func (k *keeper) pinnedList(ctx context.Context) []Tool {
+	pinned, err := k.pins.load(ctx)
+	if err != nil || k.server.Pin == PinOff {
+		return nil // the next listing says what is wrong with the pins
+	}
+	l := &listing{server: &k.server, log: k.log, offered: pinnedTools{}}
+	for _, name := range pinned.names() {
+		t, o := pinned[name], map[string]json.RawMessage{}
+		for _, part := range t.parts() {
+			if part.Offered != "" {
+				o[part.Field] = json.RawMessage(part.Offered)
+			}
+		}
+		if o["name"], err = json.Marshal(name); err != nil {
+			continue
+		}
+		if raw, err := json.Marshal(o); err == nil {
+			l.add(raw)
+		}
+	}
+	l.operations(pinned.has(operationPins[ResourcesList]), pinned.has(operationPins[PromptsList]))
+	l.rename()
+	return l.tools
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -41,23 +40,6 @@ type flights struct {
 	// yet, by question. The SDK hands on a question without its stream.
 	owners map[string][]*flight
 	tokens uint64 // given to flights
-}
-
-// takeOff notes a request that is about to be made.
-func (c *connection) takeOff(ctx context.Context, r Request, limit time.Duration) *flight {
-	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(c.calls, func() { end(errEnded) })
-	f := &flight{ctx: ctx, caller: r.Session, ask: r.Ask, progress: r.Progress}
-	f.clock = newClock(limit, func() { end(errCallTimeout) })
-	f.ctx = context.WithValue(ctx, flightKey{}, f)
-	f.land = func() {
-		c.flights.remove(f)
-		f.clock.stop()
-		stop()
-		end(nil)
-	}
-	c.flights.add(f)
-	return f
 }
 
 // flightKey is the context key of a flight.
@@ -151,39 +133,6 @@ func (s *flights) owner(p *sdk.ElicitParams) *flight {
 // not known to be the same.
 func sameCaller(a, b *flight) bool {
 	return a == b || a.caller.Identity() != "" && a.caller.Identity() == b.caller.Identity()
-}
-
-// elicit puts a question of the server to the person behind the call that it belongs to.
-func (c *connection) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	declined := &sdk.ElicitResult{Action: string(codemode.AnswerDecline)}
-	f := c.flights.owner(r.Params)
-	if f == nil || f.ask == nil {
-		return declined, nil
-	}
-	e := elicitation{Mode: r.Params.Mode, Message: r.Params.Message, URL: r.Params.URL}
-	if r.Params.RequestedSchema != nil {
-		schema, err := json.Marshal(r.Params.RequestedSchema)
-		if err != nil {
-			return nil, err
-		}
-		e.RequestedSchema = schema
-	}
-	f.mu.Lock()
-	f.asked++
-	n := f.asked
-	f.mu.Unlock()
-	q, err := e.question(c.server.Name, strconv.Itoa(n))
-	switch {
-	case err != nil:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-	case n > maxAskedInFlight:
-		return declined, nil
-	}
-	answer, err := f.put(ctx, q)
-	if err != nil {
-		return &sdk.ElicitResult{Action: string(codemode.AnswerCancel)}, nil
-	}
-	return elicitResult(answer)
 }
 
 // put asks a person. The time of the call does not run meanwhile.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // handshake is how a session starts. What worked is kept for the next start.
@@ -45,35 +43,6 @@ type greeting struct {
 type outcome struct {
 	result sdk.Result
 	err    error
-}
-
-// dial starts a session. ctx bounds the start alone.
-//
-// A program of the older protocol may end at the first message that it does not know: then
-// it is started again, and asked in the older way. A server on the network may answer with
-// what ends the session.
-func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	if k.server.OpenAPI != "" {
-		return k.dialOpenAPI(ctx)
-	}
-	life := ctx
-	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
-	defer cancel()
-	c, g, err := k.start(ctx, k.handshake)
-	again := err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err)
-	if again {
-		k.log.Debug("an MCP server did not start a session, and is asked in the older way", "error", err)
-		c, _, err = k.start(ctx, handshakeOlder)
-	}
-	switch {
-	case err == nil && (g.discovered || c.stateless()):
-		k.learn(life, handshakeNewer, false)
-	case err == nil || again && ctx.Err() != nil: // it was only too late for the second start
-		k.learn(life, handshakeOlder, again || g.silent)
-	default:
-		k.learn(life, handshakeUnknown, false)
-	}
-	return c, err
 }
 
 // greet watches the start of a session. A server that has not answered server/discover after
@@ -163,4 +132,12 @@ func (g *greeting) versionError() error {
 	err := fmt.Errorf("it speaks version %q of MCP, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
 		g.version, spoken[len(spoken)-1], spoken[0])
 	return &permanentError{err, "it speaks a version of MCP that this host does not"}
+}
+
+// capabilities is what the host does for servers: it asks people. It has no files to show
+// and no model to lend.
+func capabilities() *sdk.ClientCapabilities {
+	caps := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}}
+	caps.AddExtension(tasksExtension, map[string]any{})
+	return caps
 }

@@ -10,38 +10,10 @@ import (
 	"mime"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"github.com/quoinhq/quoin/host/internal/oauth"
 )
-
-// The bounds of what a server on the network may have us hold.
-const (
-	maxRequests   = 256      // open at once
-	maxStream     = 64 << 20 // bytes of one event stream; it is then opened again
-	maxOtherBody  = 64 << 10 // bytes of answers that are neither JSON nor events
-	maxHeaderSize = 64 << 10
-)
-
-// guard carries the requests of one connection. It adds the configured headers,
-// bounds what comes back before the SDK reads it, and ends with the connection.
-type guard struct {
-	base    *http.Transport
-	carrier http.RoundTripper // base, with tokens where the server is signed in to
-	headers http.Header
-	life    context.Context
-	gone    func(error) // told once a connection was lost and the server takes no other
-	open    atomic.Int64
-	probing atomic.Bool
-	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
-	refused atomic.Pointer[error]          // why the last request of no call was not answered as it should be
-	plain   bool                           // answers are no messages of MCP; who reads them bounds them
-
-	probeTimeout time.Duration
-}
 
 // newClient returns a client for one connection, whose requests end with life. gone is
 // told that the server is not there any more; it must not block. probeTimeout bounds one
@@ -206,27 +178,6 @@ func captureMessage(answer *capture, text []byte) error {
 	return answer.take(m.Result)
 }
 
-// failureOf is the answer to a request whose real answer was refused.
-func failureOf(r *http.Request, refused error) ([]byte, error) {
-	body, err := r.GetBody()
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, err
-	}
-	m, err := jsonrpc.DecodeMessage(text)
-	if err != nil {
-		return nil, err
-	}
-	call, ok := m.(*jsonrpc.Request)
-	if !ok {
-		return nil, refused
-	}
-	return jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Error()}})
-}
-
 // endingBody tells when it is closed.
 type endingBody struct {
 	io.ReadCloser
@@ -253,12 +204,6 @@ func (b *endingBody) Close() error {
 	err := b.ReadCloser.Close()
 	b.end()
 	return err
-}
-
-// limitedBody reads less than is there.
-type limitedBody struct {
-	io.Reader
-	io.Closer
 }
 
 // eventBody reads a stream of events and gives results in it to the capture of

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/quoinhq/quoin/host/internal/oauth"
 	"github.com/quoinhq/quoin/host/internal/openapi"
 )
 
@@ -198,4 +199,21 @@ func webPage(kind string) error {
 		fmt.Errorf("it answers with %s, not with JSON: check its url, which seems to lead to a web page", bounded(kind, 100)),
 		"there is a web page at its address, and no MCP server",
 	}
+}
+
+// unauthorized reports whether a request failed because its caller has to sign in, and
+// tells the call, or the connection, of it.
+func (g *guard) unauthorized(r *http.Request, err error) bool {
+	var required *oauth.Required
+	var failed *oauth.Error
+	if !errors.As(err, &required) && !errors.As(err, &failed) {
+		return false
+	}
+	if answer := captureOf(r.Context()); answer != nil {
+		answer.refuse(err)
+	}
+	if required != nil && !oauth.HasCaller(r.Context()) {
+		g.denied.Store(required)
+	}
+	return true
 }

@@ -3,9 +3,7 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -13,24 +11,6 @@ import (
 // A server of the embedder's own process is connected over pipes, so that what it sends
 // is bounded like that of any other. Its handlers get the values of the context of the
 // call, which pipes do not carry: a request names the call by a token in its _meta.
-
-// connectInProcess connects to the server, and returns our end.
-func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, error) {
-	files := &pipes{}
-	inR, inW := files.open()
-	outR, outW := files.open()
-	if files.err != nil {
-		return nil, errors.Join(files.err, files.close())
-	}
-	session, err := c.server.InProcess.Connect(context.WithoutCancel(ctx), &sdk.IOTransport{Reader: inR, Writer: outW, MaxLineLength: -1}, nil)
-	if err != nil {
-		return nil, errors.Join(err, files.close())
-	}
-	c.inProcess = session
-	conn := newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change)
-	conn.progressed = c.flights.progressed
-	return conn, nil
-}
 
 // metaCall is the member of _meta that names a call of this process.
 const metaCall = "com.github.quoinhq.quoin/call"
@@ -99,22 +79,4 @@ func (c handlerContext) Value(key any) any {
 		return v
 	}
 	return c.call.Value(key)
-}
-
-// useSession makes the connection one over a session of the embedder's, which stays open.
-func (k *keeper) useSession(c *connection) *connection {
-	c.session, c.waited = k.server.Session, true
-	ended := make(chan error, 1)
-	go func() { ended <- c.session.Wait() }() // ends with the session
-	go func() {
-		defer close(c.ended)
-		select {
-		case err := <-ended:
-			c.cancel(errEnded)
-			c.err = errors.Join(errors.New("the session has ended"), err)
-		case <-c.calls.Done():
-			c.err = errEnded
-		}
-	}()
-	return c
 }

@@ -88,16 +88,6 @@ func (l *lineLog) lastWords() string {
 	return bounded(l.words.Last(), maxLastWords)
 }
 
-// noteOutput records, while the server is being connected, that it writes something else
-// than messages: most likely a program that is no MCP server, or its greeting.
-func (k *keeper) noteOutput(line string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.conn == nil && k.status.State == StateConnecting {
-		k.status.Error = noMessage(line)
-	}
-}
-
 // noMessage is what is odd about a server whose output is no message.
 func noMessage(line string) error {
 	return fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))

@@ -14,13 +14,6 @@ import (
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
-// described is a server with an OpenAPI document, whose operations are its tools.
-type described struct {
-	doc        *openapi.Document
-	server     *openapi.Server
-	operations map[string]*openapi.Operation
-}
-
 // dialOpenAPI reads the document of a server. There is no session: the connection lasts
 // until it is closed, and each call is one request.
 func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {

@@ -206,14 +206,6 @@ func formatPins(tools pinnedTools, server string) ([]byte, error) {
 	return append(out.Bytes(), '\n'), nil
 }
 
-// pinnedOf is what is pinned of a tool.
-func pinnedOf(o offered) pinnedTool {
-	return pinnedTool{
-		Title: canonical(o.Title), Description: canonical(o.Description), InputSchema: canonical(o.InputSchema),
-		OutputSchema: canonical(o.OutputSchema), Annotations: canonical(o.Annotations),
-	}
-}
-
 // canonical is JSON text in one form, so that a server that lists the members of an object
 // in another order has not changed it. A text with two members of one name is taken as it
 // is, because readers differ in which of them they see.

@@ -305,3 +305,6 @@ func unread(tool string, places []string) string {
 	}
 	return bounded(tool, 100) + " (" + bounded(strings.Join(places[:min(len(places), most)], ", "), 180) + more + ")"
 }
+
+// anyObject is the schema of a tool that does not declare one.
+var anyObject = json.RawMessage(`{"type":"object"}`)

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Servers keeps a connection to each of some servers. It is safe for concurrent
@@ -23,45 +20,6 @@ type Servers struct {
 
 	alikeMu sync.Mutex
 	alike   map[string][]Finding // nil after a change
-}
-
-// State says whether a server is there.
-type State string
-
-// The states of a server.
-const (
-	StateConnecting State = "connecting" // the first attempt goes on
-	StateConnected  State = "connected"
-	StateDown       State = "down" // it is tried again; Error says why it is down
-)
-
-// Status says how one server is. Its texts are the server's own, bounded.
-type Status struct {
-	Name  string
-	State State
-	// Error is why the server is down, or what is odd about one that is being connected.
-	Error error
-	// Permanent says why waiting does not bring a server back that is down: someone has to
-	// change something first. It is for programs, and has no words of Error. It is empty
-	// where the next attempt may succeed.
-	Permanent string
-	// NeedsSignIn is set for a server that is down because someone has to sign in.
-	NeedsSignIn bool
-	Tools       int
-	// Transport is stdio, http, openapi, in-process or session.
-	Transport string
-	// Since is when the server came into its state, Retry when one that is down is
-	// tried again.
-	Since, Retry time.Time
-	// Protocol is the version agreed on, ServerName and ServerVersion what the
-	// server says of itself.
-	Protocol, ServerName, ServerVersion string
-	// Changes are the tools that are not what was pinned, and Findings what is suspicious
-	// about the tools that the server offers, also about those in quarantine.
-	Changes  []Change
-	Findings []Finding
-	// LeftOut are the tools that cannot be used, by reason.
-	LeftOut []LeftOut
 }
 
 // Connect starts to keep the servers connected and returns at once. It fails with
@@ -183,27 +141,6 @@ func (s *Servers) names() map[string][]string {
 		k.mu.Unlock()
 	}
 	return names
-}
-
-// Request is one call of a tool or an operation of a server.
-type Request struct {
-	Server, Tool string
-	// Input is a JSON object.
-	Input json.RawMessage
-	// Session is who calls: a server may know each user by credentials of his own.
-	Session codemode.Session
-	// RunID and IdempotencyKey name the run and the call; the server gets digests of them,
-	// and Epoch. They may be empty.
-	RunID, IdempotencyKey string
-	Epoch                 uint64 // higher in each host that takes the run over
-	// Resumption is set when the call is made again after it returned a
-	// *codemode.InputRequired, and a person has answered.
-	Resumption *codemode.Resumption
-	// Progress is told how far the call is, if the server says so: an object with done, and
-	// perhaps total and message. It may be nil.
-	Progress func(json.RawMessage)
-	// Ask puts a question of the server to a person while the call goes on. It may be nil.
-	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
 }
 
 // Call calls a tool or an operation of a server, and returns the result as the

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
@@ -29,53 +28,6 @@ type signInRounds struct {
 	Rounds int `json:"rounds"`
 	// Resumption is what the call was resumed with, for when it is made again.
 	Resumption *codemode.Resumption `json:"resumption,omitempty"`
-}
-
-// signer signs in to one server for its keeper.
-type signer struct {
-	client *oauth.Client
-	target *oauth.Server
-}
-
-// newSigner returns the signer of a server, or nil if it is not signed in to.
-func newSigner(s *SignIns, server *Server) *signer {
-	if s == nil || !server.signsIn() {
-		return nil
-	}
-	target, err := server.signInTarget()
-	if err != nil {
-		return nil
-	}
-	return &signer{client: s.client, target: target}
-}
-
-// carry has a guard send tokens.
-func (s *signer) carry(g *guard) {
-	if s != nil {
-		g.carrier = &oauth.Transport{Base: g.base, Client: s.client, Server: s.target}
-	}
-}
-
-// stamp changes whenever the sign-in that the connection uses does.
-func (s *signer) stamp(ctx context.Context) string {
-	return s.client.Changed(ctx, s.target, oauth.Owner{})
-}
-
-// unauthorized reports whether a request failed because its caller has to sign in, and
-// tells the call, or the connection, of it.
-func (g *guard) unauthorized(r *http.Request, err error) bool {
-	var required *oauth.Required
-	var failed *oauth.Error
-	if !errors.As(err, &required) && !errors.As(err, &failed) {
-		return false
-	}
-	if answer := captureOf(r.Context()); answer != nil {
-		answer.refuse(err)
-	}
-	if required != nil && !oauth.HasCaller(r.Context()) {
-		g.denied.Store(required)
-	}
-	return true
 }
 
 // callSignedIn makes a call. Where a person has to sign in first, the error is a question
@@ -119,19 +71,6 @@ func (k *keeper) signInFor(r Request, behind *signInRounds, raw json.RawMessage,
 	}
 	return nil, k.askToSignIn(required, behind)
 }
-
-// taskRefused is the error of a call that a server goes on with as a task, and about which
-// it tells no more before someone has signed in. The call must not be made again.
-type taskRefused struct {
-	state resumeState
-	err   error
-}
-
-// Error says why.
-func (e *taskRefused) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *taskRefused) Unwrap() error { return e.err }
 
 // signInStateOf returns what a call has behind it that waited for a sign-in, or nil.
 func signInStateOf(r *codemode.Resumption) *signInRounds {
@@ -227,42 +166,4 @@ func (k *keeper) require(ctx context.Context, err error, stamp string) bool {
 		k.publish()
 	}
 	return true
-}
-
-// wantsSignIn reports whether an error says that someone has to sign in.
-func wantsSignIn(err error) bool {
-	var required *oauth.Required
-	return errors.As(err, &required)
-}
-
-// turned tells those who wait that the connection is another. The caller holds mu.
-func (k *keeper) turned() {
-	close(k.turn)
-	k.turn = make(chan struct{})
-}
-
-// pinnedList returns the tools as they are pinned.
-func (k *keeper) pinnedList(ctx context.Context) []Tool {
-	pinned, err := k.pins.load(ctx)
-	if err != nil || k.server.Pin == PinOff {
-		return nil // the next listing says what is wrong with the pins
-	}
-	l := &listing{server: &k.server, log: k.log, offered: pinnedTools{}}
-	for _, name := range pinned.names() {
-		t, o := pinned[name], map[string]json.RawMessage{}
-		for _, part := range t.parts() {
-			if part.Offered != "" {
-				o[part.Field] = json.RawMessage(part.Offered)
-			}
-		}
-		if o["name"], err = json.Marshal(name); err != nil {
-			continue
-		}
-		if raw, err := json.Marshal(o); err == nil {
-			l.add(raw)
-		}
-	}
-	l.operations(pinned.has(operationPins[ResourcesList]), pinned.has(operationPins[PromptsList]))
-	l.rename()
-	return l.tools
 }

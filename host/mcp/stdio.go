@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -89,9 +88,6 @@ func (c *lineConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// maxPrefix is how much of a line is searched for the call that it answers.
-const maxPrefix = 4 << 10
-
 // line reads one line. If it is too long, line returns its first bytes and whole is
 // false.
 func (c *lineConn) line() (line []byte, whole bool, err error) {
@@ -124,29 +120,6 @@ func (c *lineConn) oversize(prefix []byte) (jsonrpc.Message, error) {
 	return c.fail(id, errTooLarge), nil
 }
 
-// leadingID returns the id of a message from its first bytes.
-func leadingID(prefix []byte) (jsonrpc.ID, bool) {
-	dec := json.NewDecoder(bytes.NewReader(prefix))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return jsonrpc.ID{}, false
-	}
-	for {
-		key, err := dec.Token()
-		if err != nil {
-			return jsonrpc.ID{}, false
-		}
-		var value any
-		if err := dec.Decode(&value); err != nil {
-			return jsonrpc.ID{}, false
-		}
-		if key != "id" {
-			continue
-		}
-		id, err := jsonrpc.MakeID(value)
-		return ownID(id), err == nil
-	}
-}
-
 // decode returns the messages of one line: one, or those of a batch.
 //
 // A batch counts as one line. One with a message that is not valid is refused as
@@ -169,24 +142,6 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 		out = append(out, m)
 	}
 	return out
-}
-
-// ownID is the id of a request of ours, which is a number. Some servers answer with its
-// digits as a text.
-func ownID(id jsonrpc.ID) jsonrpc.ID {
-	digits, ok := id.Raw().(string)
-	if !ok {
-		return id
-	}
-	n, err := strconv.ParseInt(digits, 10, 53)
-	if err != nil || strconv.FormatInt(n, 10) != digits {
-		return id
-	}
-	number, err := jsonrpc.MakeID(float64(n))
-	if err != nil {
-		return id
-	}
-	return number
 }
 
 // errNoMessage refuses an answer that the SDK could not decode.

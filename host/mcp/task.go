@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,41 +13,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/text"
 )
-
-// The extension of the protocol by which a server goes on with a call by itself, and the
-// methods of it.
-const (
-	tasksExtension = "io.modelcontextprotocol/tasks"
-	methodTaskGet  = "tasks/get"
-	methodTaskTell = "tasks/update"
-	methodTaskStop = "tasks/cancel"
-)
-
-// The bounds of what a server says of a task.
-const (
-	maxTaskID = 1 << 10            // bytes
-	maxNamed  = 7 * 24 * time.Hour // the longest duration
-)
-
-// task is a call that a server goes on with by itself. Its fields go into a run's record.
-type task struct {
-	ID string `json:"id"`
-	// Poll is how long the server wants to be left alone, Until when the task is given up.
-	Poll  time.Duration `json:"poll"`
-	Until time.Time     `json:"until"`
-}
-
-// taskParams are those of all methods of tasks.
-type taskParams struct {
-	sdk.ParamsBase
-	TaskID         string               `json:"taskId"`
-	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
-}
-
-// taskResult stands for what is captured as the server sent it.
-type taskResult struct {
-	sdk.ResultBase
-}
 
 // taskState is a task as a server describes it.
 type taskState struct {
@@ -84,20 +48,6 @@ func (times *times) note(t *task, s *taskState) {
 	if s.Poll != nil {
 		t.Poll = clampTo(milliseconds(*s.Poll), times.minPoll, times.maxPoll)
 	}
-}
-
-// milliseconds is a duration that a server names, within bounds.
-func milliseconds(n int64) time.Duration {
-	return time.Duration(min(max(n, 0), int64(maxNamed/time.Millisecond))) * time.Millisecond
-}
-
-// registerTasks tells the SDK the methods of tasks.
-func registerTasks(client *sdk.Client) error {
-	var errs []error
-	for _, method := range []string{methodTaskGet, methodTaskTell, methodTaskStop} {
-		errs = append(errs, sdk.AddSendingCustomMethod[*taskParams, *taskResult](client, method))
-	}
-	return errors.Join(errs...)
 }
 
 // await waits for the end of a task. It costs a timer and a request now and then; the run
@@ -281,22 +231,21 @@ func (k *keeper) stopTask(ctx context.Context, r Request, t *task) {
 	})
 }
 
-// taskNameKey is the context key of the task that a request is about.
-type taskNameKey struct{}
-
 // withTaskName has a request over the network name its task in a header, which the
 // extension demands and the SDK does not know of.
 func withTaskName(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, taskNameKey{}, id)
 }
 
-// headerValue is a text as a header carries it: as it is, or encoded if it has characters
-// that headers do not have.
-func headerValue(s string) string {
-	for i := range len(s) {
-		if s[i] < 0x21 || s[i] > 0x7e {
-			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
-		}
-	}
-	return s
+// taskRefused is the error of a call that a server goes on with as a task, and about which
+// it tells no more before someone has signed in. The call must not be made again.
+type taskRefused struct {
+	state resumeState
+	err   error
 }
+
+// Error says why.
+func (e *taskRefused) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *taskRefused) Unwrap() error { return e.err }

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"unicode"
 
@@ -16,4 +18,13 @@ func bounded(s string, n int) string {
 		}
 		return -1
 	}, text.Shorten(strings.ToValidUTF8(s, "\uFFFD"), n))
+}
+
+// compact returns valid JSON without spaces, in memory of its own.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return bytes.Clone(raw) // cannot happen: it was decoded before
+	}
+	return b.Bytes()
 }

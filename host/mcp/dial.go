@@ -1,0 +1,219 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/internal/awake"
+)
+
+// dial starts a session. ctx bounds the start alone.
+//
+// A program of the older protocol may end at the first message that it does not know: then
+// it is started again, and asked in the older way. A server on the network may answer with
+// what ends the session.
+func (k *keeper) dial(ctx context.Context) (*connection, error) {
+	if k.server.OpenAPI != "" {
+		return k.dialOpenAPI(ctx)
+	}
+	life := ctx
+	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
+	defer cancel()
+	c, g, err := k.start(ctx, k.handshake)
+	again := err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err)
+	if again {
+		k.log.Debug("an MCP server did not start a session, and is asked in the older way", "error", err)
+		c, _, err = k.start(ctx, handshakeOlder)
+	}
+	switch {
+	case err == nil && (g.discovered || c.stateless()):
+		k.learn(life, handshakeNewer, false)
+	case err == nil || again && ctx.Err() != nil: // it was only too late for the second start
+		k.learn(life, handshakeOlder, again || g.silent)
+	default:
+		k.learn(life, handshakeUnknown, false)
+	}
+	return c, err
+}
+
+// start starts a session; ctx bounds the start alone.
+//
+// Everything that the session starts outlives ctx and ends with close.
+func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting, error) {
+	g := &greeting{}
+	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c.contexts = k.contexts
+	c.onOutput = func(line string) {
+		if c.noise.CompareAndSwap(nil, &line) {
+			k.noteOutput(line)
+		}
+	}
+	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
+	c.cancelRequests = cut
+	if k.server.Session != nil {
+		return k.useSession(c), g, nil
+	}
+	transport, err := c.transport(ctx, wire)
+	if err != nil {
+		c.cancel(err)
+		c.cancelRequests()
+		if c.server.Command != "" && cannotStart(err) {
+			err = &permanentError{err, "its program cannot be started"}
+		}
+		return nil, g, err
+	}
+	self := &sdk.Implementation{Name: "quoin", Version: k.options.Version}
+	client := c.client(self)
+	var patience time.Duration
+	var options sdk.ClientSessionOptions
+	switch {
+	case h == handshakeUnknown && k.server.Command != "":
+		patience = k.options.times.discoverWait
+	case h == handshakeOlder:
+		options.ProtocolVersion = olderVersion
+	}
+	client.AddSendingMiddleware(g.greet(patience, self))
+	err = registerTasks(client)
+	if err == nil {
+		c.session, err = client.Connect(ctx, transport, &options)
+		c.conn = transport.conn
+	}
+	if err != nil {
+		if unsupported := g.versionError(); unsupported != nil {
+			err = unsupported
+		} else {
+			err = c.connectError(ctx, err)
+		}
+		return nil, g, errors.Join(err, c.close(k.options.StopTimeout))
+	}
+	c.waited = true
+	go c.await()
+	return c, g, nil
+}
+
+// client is what speaks for this host.
+func (c *connection) client(self *sdk.Implementation) *sdk.Client {
+	client := sdk.NewClient(self, &sdk.ClientOptions{
+		Logger:             slog.New(slog.DiscardHandler),
+		Capabilities:       capabilities(),
+		MultiRoundTrip:     &sdk.MultiRoundTripOptions{Disabled: true},
+		ElicitationHandler: c.elicit,
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			c.change()
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			if params, err := json.Marshal(r.Params); err == nil {
+				c.flights.progressed(params)
+			}
+		},
+	})
+	client.AddSendingMiddleware(keepNothing)
+	return client
+}
+
+// transport makes the way to the server. Requests over a network end with wire.
+func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
+	if c.server.InProcess != nil {
+		conn, err := c.connectInProcess(ctx)
+		return &recording{Transport: ready{conn}}, err
+	}
+	if c.server.Command != "" {
+		var err error
+		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.times.pipeGrace, c.change)
+		if err != nil {
+			return nil, err
+		}
+		c.program.conn.progressed = c.flights.progressed
+		return &recording{Transport: ready{c.program.conn}}, nil
+	}
+	headers, err := c.server.header()
+	if err != nil {
+		return nil, err
+	}
+	client, guard := newClient(wire, headers, c.times.probeTimeout, c.loseServer)
+	c.guard = guard
+	c.signer.carry(guard)
+	return &recording{Transport: &sdk.StreamableClientTransport{
+		Endpoint:     c.server.URL,
+		HTTPClient:   client,
+		MaxEventSize: maxMessage,
+	}}, nil
+}
+
+// connectError explains why a session did not start.
+func (c *connection) connectError(ctx context.Context, err error) error {
+	if c.guard != nil {
+		if required := c.guard.denied.Load(); required != nil {
+			return required
+		}
+		if refused := c.guard.refused.Load(); refused != nil && ctx.Err() == nil {
+			return *refused
+		}
+	}
+	var refusal *jsonrpc.Error
+	refuses := errors.As(err, &refusal) && refusal.Code != codeTransport
+	if ctx.Err() == nil && !refuses && c.programEnds() {
+		return c.program.ending()
+	}
+	if noise := c.noise.Load(); noise != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no session within %v: %w", c.server.ConnectTimeout, noMessage(*noise))
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no session within %v: %s", c.server.ConnectTimeout, bounded(err.Error(), maxErrorText))
+	}
+	return errors.New(bounded(err.Error(), maxErrorText))
+}
+
+// connectInProcess connects to the server, and returns our end.
+func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, error) {
+	files := &pipes{}
+	inR, inW := files.open()
+	outR, outW := files.open()
+	if files.err != nil {
+		return nil, errors.Join(files.err, files.close())
+	}
+	session, err := c.server.InProcess.Connect(context.WithoutCancel(ctx), &sdk.IOTransport{Reader: inR, Writer: outW, MaxLineLength: -1}, nil)
+	if err != nil {
+		return nil, errors.Join(err, files.close())
+	}
+	c.inProcess = session
+	conn := newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change)
+	conn.progressed = c.flights.progressed
+	return conn, nil
+}
+
+// useSession makes the connection one over a session of the embedder's, which stays open.
+func (k *keeper) useSession(c *connection) *connection {
+	c.session, c.waited = k.server.Session, true
+	ended := make(chan error, 1)
+	go func() { ended <- c.session.Wait() }() // ends with the session
+	go func() {
+		defer close(c.ended)
+		select {
+		case err := <-ended:
+			c.cancel(errEnded)
+			c.err = errors.Join(errors.New("the session has ended"), err)
+		case <-c.calls.Done():
+			c.err = errEnded
+		}
+	}()
+	return c
+}
+
+// noteOutput records, while the server is being connected, that it writes something else
+// than messages: most likely a program that is no MCP server, or its greeting.
+func (k *keeper) noteOutput(line string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.conn == nil && k.status.State == StateConnecting {
+		k.status.Error = noMessage(line)
+	}
+}
