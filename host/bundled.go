@@ -4,54 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 )
-
-// BundledPlugin is a plugin that comes with the program. Its tools, namespaces and hooks
-// belong to the owner "core", as the embedder's own do: its tool exec is
-// quoin:core:exec. Configuration, secrets and data are those of its ID.
-type BundledPlugin struct {
-	// ID is that of its manifest.
-	ID string
-	// Dir is its folder, named by its ID. Defaults to bundled/<ID> next to the running
-	// executable.
-	Dir string
-	// CallTimeout bounds each of its calls. Defaults to that of all plugins.
-	CallTimeout time.Duration
-}
-
-// bundledPlugins are the bundled plugins as a supervisor takes them.
-func (c PluginConfig) bundledPlugins() (out []plugins.Bundled, err error) {
-	for _, b := range c.Bundled {
-		if b.Dir == "" {
-			self, err := os.Executable()
-			if err != nil {
-				return nil, fmt.Errorf("bundled plugin %s: the directory of the executable is not known: %w", b.ID, err)
-			}
-			b.Dir = filepath.Join(filepath.Dir(self), "bundled", b.ID)
-		}
-		if b.Dir, err = filepath.Abs(b.Dir); err != nil {
-			return nil, err
-		}
-		if filepath.Base(b.Dir) != b.ID {
-			return nil, fmt.Errorf("bundled plugin %s: its folder %s must have the name %s", b.ID, b.Dir, b.ID)
-		}
-		out = append(out, plugins.Bundled{Dir: b.Dir, CallTimeout: b.CallTimeout})
-	}
-	return out, nil
-}
-
-func (c PluginConfig) isBundled(id string) bool {
-	return slices.ContainsFunc(c.Bundled, func(b BundledPlugin) bool { return b.ID == id })
-}
 
 // ownerOf is the owner of what a plugin brings.
 func (h *Host) ownerOf(pluginID string) string {

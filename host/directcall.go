@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
@@ -65,12 +64,6 @@ func literal(s string) string {
 	return string(b)
 }
 
-// toolWatchers are told when the view is made again.
-type toolWatchers struct {
-	mu  sync.Mutex
-	all map[chan struct{}]bool
-}
-
 // ToolsChanged returns a channel that has a value when tools or namespaces may have
 // changed since the last one, until ctx ends.
 func (h *Host) ToolsChanged(ctx context.Context) <-chan struct{} {
@@ -88,15 +81,4 @@ func (h *Host) ToolsChanged(ctx context.Context) <-chan struct{} {
 		delete(w.all, c)
 	})
 	return c
-}
-
-func (w *toolWatchers) notify() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.all {
-		select {
-		case c <- struct{}{}:
-		default: // it has one to take
-		}
-	}
 }

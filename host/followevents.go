@@ -28,9 +28,6 @@ func (f EventFilter) matches(e trajectory.Event) bool {
 	return (f.All && e.Kind != trajectory.OutputMade || f.Session.Owns(e.Session)) && (f.Run == "" || e.RunID == f.Run)
 }
 
-// maxFollowed bounds the hosts that Follow follows.
-const maxFollowed = 256
-
 // Follow is Subscribe for the chosen events of all hosts of the cluster, whichever drives a
 // run. Each host counts its own Seq. The events of a host that cannot be asked are missing,
 // and those of the first second of one that has just started. Follow returns when it follows
@@ -61,29 +58,6 @@ func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Even
 	case <-time.After(h.cfg.times.Own.FollowWait):
 	}
 	return out
-}
-
-// peerList is the list of hosts that all readers of events share, so that the store is asked
-// as often for many as for one.
-type peerList struct {
-	mu    sync.Mutex
-	asked time.Time
-	hosts []runstore.Peer
-}
-
-// get returns the hosts as they are now, or were less than half of every ago, which is how often a reader asks.
-func (l *peerList) get(ctx context.Context, store runstore.Shared, every time.Duration) ([]runstore.Peer, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.asked.IsZero() && time.Since(l.asked) < every/2 {
-		return l.hosts, nil
-	}
-	hosts, err := store.Peers(ctx, maxFollowed)
-	if err != nil {
-		return nil, err
-	}
-	l.asked, l.hosts = time.Now(), hosts
-	return hosts, nil
 }
 
 // followedHosts are the other hosts whose events one reader gets.

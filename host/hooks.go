@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,25 +12,6 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// startHooks reads the embedder's hooks. A bad pattern is an error.
-func (h *Host) startHooks() (err error) {
-	h.ownHooks, err = policy.NewChain(h.cfg.Hooks, h.cfg.HookTimeout)
-	if err != nil {
-		return err
-	}
-	h.hooks.Store(h.ownHooks)
-	h.hookGrants = make(map[string]policy.Patterns)
-	for id, texts := range h.cfg.Plugins.Hooks {
-		if h.isBuiltIn(id) {
-			return fmt.Errorf("hooks of plugin %s: that is the name of an owner of built-in tools, which no plugin may have", id)
-		}
-		if h.hookGrants[id], err = policy.ParsePatterns("hooks of plugin "+id, texts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // refreshHooks makes the chain again of the embedder's hooks and those of plugins,
 // by plugin id. The caller holds viewMu.
@@ -137,13 +117,4 @@ func (p pluginHooks) AfterToolCall(ctx context.Context, c protocol.ToolCall, o p
 		return nil, ErrNoPlugins
 	}
 	return p.plugins.AfterToolCall(ctx, p.id, c, o)
-}
-
-// holdPlugins returns a context under which a call has to do with one generation of
-// each plugin only: the hooks, the mapping of arguments and the tool itself.
-func (h *Host) holdPlugins(ctx context.Context) (held context.Context, done func()) {
-	if h.plugins == nil {
-		return ctx, func() {}
-	}
-	return h.plugins.KeepGenerations(ctx)
 }

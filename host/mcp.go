@@ -3,52 +3,11 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/mcp"
 )
-
-// startMCP starts to keep the MCP servers connected, and waits until each was
-// tried once or the time for that is over. One that is down does not stop a host.
-func (h *Host) startMCP(ctx context.Context) error {
-	servers, err := mcp.Connect(h.cfg.MCP.Servers, mcp.Options{Logger: h.log, Version: Version, PinDir: h.cfg.MCP.PinDir, Pins: h.cfg.MCP.Pins, SignIns: h.cfg.MCP.SignIns, OnChange: h.mcpChanged})
-	if err != nil {
-		return err
-	}
-	names := servers.Names()
-	for _, t := range h.cfg.Tools {
-		if t.Source == catalog.SourceMCP && !slices.Contains(names, t.Owner) {
-			names = append(names, t.Owner)
-		}
-	}
-	h.viewMu.Lock()
-	h.mcp, h.mcpNames = servers, view.MCPServerIdentifiers(names)
-	h.viewMu.Unlock()
-	wait := h.cfg.MCP.Wait
-	if wait == 0 {
-		wait = h.cfg.times.Own.MCPWait
-	}
-	tried, cancel := context.WithTimeout(ctx, max(wait, 0))
-	defer cancel()
-	if servers.Tried(tried) != nil && ctx.Err() == nil {
-		h.log.Info("some MCP servers are not connected yet")
-	}
-	return ctx.Err()
-}
-
-// mcpChanged makes a new view once the host has one.
-func (h *Host) mcpChanged() {
-	h.viewMu.Lock()
-	defer h.viewMu.Unlock()
-	if h.view.Load() == nil {
-		return
-	}
-	if err := h.refresh(); err != nil {
-		h.log.Error("tools were not updated after a change of MCP servers", "error", err)
-	}
-}
 
 // mcpTools makes catalog tools of what the connected servers offer.
 func (h *Host) mcpTools() []catalog.Tool {

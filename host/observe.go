@@ -12,20 +12,6 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-func newObserver(h *Host) *observe.Observer {
-	state := h.engine.Metrics(Version)
-	state.Cluster = h.clusterMetrics
-	return observe.New(observe.Options{
-		Logger:    h.log,
-		Sink:      h.cfg.Trajectory.Sink,
-		CallEnded: h.cfg.Trajectory.OnEvent,
-		Bodies:    h.cfg.Trajectory.Bodies,
-		Tracers:   h.cfg.TracerProvider,
-		State:     state,
-		Panicked:  func(p any, runID string) { h.ReportPanic(run.DuringObserver, p, "run", runID) },
-	})
-}
-
 // Metrics returns the host's Prometheus metrics. They count from New on and can
 // be read after Close.
 func (h *Host) Metrics() prometheus.Gatherer { return h.obs.Metrics.Gatherer() }

@@ -150,10 +150,6 @@ func (h *Host) refresh() error {
 	return nil
 }
 
-// isBuiltIn reports whether a name is that of an owner of built-in tools, or of saved
-// programs. No plugin may have it.
-func (h *Host) isBuiltIn(id string) bool { return h.owners[id] || id == programs.Owner }
-
 // impostor reports whether a plugin has taken the name of an owner of the
 // embedder's. With that name it would own the embedder's tools.
 func (h *Host) impostor(pluginID string) bool {
@@ -162,16 +158,6 @@ func (h *Host) impostor(pluginID string) bool {
 	}
 	h.sayOnce("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
 	return true
-}
-
-// sayOnce logs what is wrong with the plugins of a view, unless the view before has said it.
-// The caller holds viewMu.
-func (h *Host) sayOnce(message string, args ...any) {
-	key := fmt.Sprintln(append([]any{message}, args...)...)
-	if !h.said[key] && !h.saidBefore[key] {
-		h.log.Error(message, args...)
-	}
-	h.said[key] = true
 }
 
 // register makes a registry of namespaces by plugin. A plugin whose namespaces
@@ -251,13 +237,14 @@ func inverseOf(f func(catalog.Inverse)) func(protocol.Inverse) {
 	return func(i protocol.Inverse) { f(catalog.Inverse(i)) }
 }
 
-// sessionView returns what the rules leave to a session.
-func (h *Host) sessionView(s Session) *view.View {
-	base := h.view.Load()
-	v, err := base.Derive(h.policy.For(s.AgentID, s.SessionKey), nil)
-	if err != nil { // derive fails only for tools of a caller
-		h.log.Error("a session's tools could not be listed", "error", err)
-		return view.New(base.Catalog.Filter(func(*catalog.Tool) bool { return false }), base.Registry, h.mcpNames)
+// mcpChanged makes a new view once the host has one.
+func (h *Host) mcpChanged() {
+	h.viewMu.Lock()
+	defer h.viewMu.Unlock()
+	if h.view.Load() == nil {
+		return
 	}
-	return v
+	if err := h.refresh(); err != nil {
+		h.log.Error("tools were not updated after a change of MCP servers", "error", err)
+	}
 }
