@@ -79,3 +79,11 @@ func toolFailure(err error) *protocol.Error {
 	}
 	return e
 }
+
+// Errors of [Storage], for errors.Is.
+var (
+	// ErrStorageFull: a limit of the storage is reached. Nothing was stored.
+	ErrStorageFull = &Error{Code: protocol.CodeStorageFull, Message: "the plugin's storage is full"}
+	// ErrNoStorage: the host has no storage, or is too old for it, or has gone.
+	ErrNoStorage = &Error{Code: protocol.CodeNoHostService, Message: "the host has no storage"}
+)

@@ -22,17 +22,6 @@ func newHostSide() *hostSide {
 	return &hostSide{opened: opened, decided: sync.OnceFunc(func() { close(opened) })}
 }
 
-// UseHost implements protocol.HostUser.
-func (s *service) UseHost(l *protocol.HostLink) {
-	h := s.p.host
-	h.mu.Lock()
-	h.cur = l
-	h.mu.Unlock()
-	h.decided()
-}
-
-var _ protocol.HostUser = (*service)(nil)
-
 // unavailable notes that the host is too old to offer anything.
 func (h *hostSide) unavailable() { h.decided() }
 

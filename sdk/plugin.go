@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -90,3 +91,14 @@ func (p *Plugin) ID() string { return p.info.ID }
 // Logger returns the plugin's logger. The host shows its lines under the
 // plugin's name.
 func (p *Plugin) Logger() *slog.Logger { return p.logger }
+
+// DrainFunc is told that the plugin is about to stop. ctx ends when the host waits
+// no longer.
+type DrainFunc func(ctx context.Context)
+
+// OnConfigure adds a function to run once, before the first call. Functions
+// run in the order they were added; the first error ends the start.
+func (p *Plugin) OnConfigure(f ConfigureFunc) { p.onConfigure = append(p.onConfigure, f) }
+
+// Storage returns the plugin's storage. It may be called at any time.
+func (p *Plugin) Storage() *Storage { return &Storage{host: p.host} }

@@ -13,10 +13,6 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// Scope is the content of a namespace: names mapped to verbs, to further
-// scopes, or to plain data (anything with a JSON form).
-type Scope map[string]any
-
 // MapFunc turns the arguments of a namespace call into the input of its tool.
 // The result may be any value with the JSON form the tool expects.
 type MapFunc func(ctx context.Context, rc RunContext, args []json.RawMessage) (any, error)

@@ -44,22 +44,3 @@ var (
 	_ fmt.Formatter  = Secret{}
 	_ slog.LogValuer = Secret{}
 )
-
-// Secret returns the secret of that name, as the host's operator has configured it.
-// The error says what to write where, and suits OnConfigure.
-func (c Config) Secret(name string) (Secret, error) {
-	s, ok := c.secrets[name]
-	switch {
-	case ok:
-		return s, nil
-	case c.protocol < 2:
-		return Secret{}, fmt.Errorf("the secret %q cannot be had: the plugin is run with protocol version %d, which has none; write \"protocol\": 2 into its plugin.json", name, c.protocol)
-	}
-	return Secret{}, fmt.Errorf("the secret %q is not configured; set plugins.secrets.%s.%s to \"env:NAME\" or \"file:/path\" in the host's configuration", name, c.plugin, name)
-}
-
-// HasSecret reports whether there is a secret of that name.
-func (c Config) HasSecret(name string) bool {
-	_, ok := c.secrets[name]
-	return ok
-}

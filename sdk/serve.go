@@ -1,12 +1,9 @@
 package sdk
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -14,9 +11,6 @@ import (
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// closeGrace is how long calls may go on after the host has gone.
-const closeGrace = 2 * time.Second
 
 // Serve hands the process over to the host: it returns when the host stops the
 // plugin or goes away, after the OnClose functions have run. Call it last in
@@ -58,16 +52,4 @@ func stopWithHost(stdin io.Reader, p *Plugin) {
 	}
 	shutDown(p)
 	os.Exit(0)
-}
-
-// shutDown drains the plugin within closeGrace and closes it.
-func shutDown(p *Plugin) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
-	defer cancel()
-	if left := p.drain(ctx); left > 0 {
-		p.logger.Warn("stopping while calls are running", slog.Int("calls", left))
-	}
-	if err := p.Close(); err != nil {
-		p.logger.Error("closing the plugin", "error", err)
-	}
 }

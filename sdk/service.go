@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -15,13 +13,6 @@ import (
 // use it; plugins need not.
 func (p *Plugin) Service() protocol.Service {
 	return &service{p: p, development: inDevelopment(), after: time.After}
-}
-
-// service answers the host's calls.
-type service struct {
-	p           *Plugin
-	development bool
-	after       func(time.Duration) <-chan time.Time
 }
 
 var _ protocol.Service = (*service)(nil)
@@ -123,22 +114,13 @@ func (s *service) Drain(ctx context.Context) (int, error) {
 	return s.p.drain(ctx), nil
 }
 
-// recovered turns a panic of author code into an error that names the plugin
-// and the place; the stack goes to the log.
-func (s *service) recovered(place string, err *error) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	s.p.logger.Error("panic in "+place, "panic", fmt.Sprint(v), "stack", stack())
-	*err = protocol.NewError(protocol.KindPlugin, protocol.CodePanic, "plugin %s: %s panicked: %v", s.p.info.ID, place, v)
+// UseHost implements protocol.HostUser.
+func (s *service) UseHost(l *protocol.HostLink) {
+	h := s.p.host
+	h.mu.Lock()
+	h.cur = l
+	h.mu.Unlock()
+	h.decided()
 }
 
-// maxStack is how much of a stack fits a log line of the host, in bytes.
-const maxStack = 8 << 10
-
-// stack is the stack of the panic.
-func stack() string {
-	b := debug.Stack()
-	return string(b[:min(len(b), maxStack)])
-}
+var _ protocol.HostUser = (*service)(nil)

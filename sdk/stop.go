@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 )
-
-// DrainFunc is told that the plugin is about to stop. ctx ends when the host waits
-// no longer.
-type DrainFunc func(ctx context.Context)
 
 // OnDrain adds a function to run once when the plugin is about to stop: no new
 // calls come any more, and those that run may go on. It is the place to end what
@@ -80,3 +78,18 @@ func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	return context.WithCancel(ctx)
 }
+
+// shutDown drains the plugin within closeGrace and closes it.
+func shutDown(p *Plugin) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	if left := p.drain(ctx); left > 0 {
+		p.logger.Warn("stopping while calls are running", slog.Int("calls", left))
+	}
+	if err := p.Close(); err != nil {
+		p.logger.Error("closing the plugin", "error", err)
+	}
+}
+
+// closeGrace is how long calls may go on after the host has gone.
+const closeGrace = 2 * time.Second

@@ -24,17 +24,6 @@ import (
 // ctx has ended.
 type Storage struct{ host *hostSide }
 
-// Errors of [Storage], for errors.Is.
-var (
-	// ErrStorageFull: a limit of the storage is reached. Nothing was stored.
-	ErrStorageFull = &Error{Code: protocol.CodeStorageFull, Message: "the plugin's storage is full"}
-	// ErrNoStorage: the host has no storage, or is too old for it, or has gone.
-	ErrNoStorage = &Error{Code: protocol.CodeNoHostService, Message: "the host has no storage"}
-)
-
-// Storage returns the plugin's storage. It may be called at any time.
-func (p *Plugin) Storage() *Storage { return &Storage{host: p.host} }
-
 // Get returns the value of a key, and false if it has no value.
 func (s *Storage) Get(ctx context.Context, key string) ([]byte, bool, error) {
 	e, err := s.entry(ctx, key)

@@ -53,22 +53,6 @@ type Example struct {
 // waiting. Handlers run concurrently. A panic fails the call, not the plugin.
 type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (Out, error)
 
-// ToolRef stands for a tool of this plugin. Give it to [Verb].
-type ToolRef struct {
-	name  string
-	owner *Plugin
-}
-
-// Name returns the tool's name.
-func (t *ToolRef) Name() string { return t.name }
-
-// registeredTool is a tool ready to be called.
-type registeredTool struct {
-	info  protocol.ToolInfo
-	input *inputCheck
-	call  func(ctx context.Context, c *Call, input json.RawMessage) (json.RawMessage, error)
-}
-
 // toolName is what hosts accept; '.' and '-' become '_' in a guest's `tools`.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
