@@ -3,8 +3,9 @@ package runstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"sync"
+	"path/filepath"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -13,22 +14,6 @@ import (
 // A run file may hold this much that newer frames have superseded, and twice the
 // newest record, before it is written again.
 const maxSuperseded = 64 << 10
-
-// open is what this process knows of a run file that it writes to. The holder
-// of the run's claim is the only writer.
-type open struct {
-	mu         sync.Mutex
-	info       os.FileInfo // nil: the file has to be read before it is appended to
-	size       int64
-	chain      *chain
-	generation uint64
-	epoch      uint64 // the newest of a claim that wrote to the file
-	expires    time.Time
-	calls      map[uint64]bool // by id: those of the newest record
-	// A sync has failed: what is in the file may not be on disk whatever the next
-	// sync says.
-	unsure bool
-}
 
 // opened returns what is known of a run's file, with its mutex taken.
 func (d *Dir) opened(id string) *open {
@@ -157,4 +142,19 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 	}
 	o.info, o.size, o.chain = info, o.size+int64(len(b)), c
 	return nil
+}
+
+// deleteRun deletes the files of a run. The lock file stays until the claim on it is
+// released or a sweep finds it: a claim must go on holding a file that others can see.
+func (d *Dir) deleteRun(id string) error {
+	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
+}
+
+func (d *Dir) deleteRecord(id string) error {
+	d.close(id)
+	err := os.Remove(filepath.Join(d.path, id+recordExt))
+	if err == nil {
+		d.held.Add(-1)
+	}
+	return ignore(err, fs.ErrNotExist)
 }

@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"crypto/cipher"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,18 +111,6 @@ func (d *Dir) file(id, ext string) (string, error) {
 	return filepath.Join(d.path, id+ext), nil
 }
 
-// checkRoom fails if there is no room for another record.
-func (d *Dir) checkRoom(ctx context.Context, max int) error {
-	if max <= 0 || d.held.Load() < int64(max) {
-		return nil
-	}
-	left, err := d.Sweep(ctx, time.Now())
-	if err == nil && left >= max {
-		err = ErrFull
-	}
-	return err
-}
-
 // replace puts b under name so that a reader sees the old file or the new one. The
 // file's modification time is when the record expires: Sweep need not read the
 // others. It is a hint only; what counts is in the record.
@@ -172,96 +160,64 @@ func (d *Dir) readFile(name string) (*log, error) {
 	return readLog(d.key, b)
 }
 
-// deleteRun deletes the files of a run. The lock file stays until the claim on it is
-// released or a sweep finds it: a claim must go on holding a file that others can see.
-func (d *Dir) deleteRun(id string) error {
-	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
+// Sealer returns the sealer for one purpose. Contents of different purposes cannot
+// be passed off as each other.
+func (d *Dir) Sealer(purpose string) *Sealer { return d.Key().Sealer(purpose) }
+
+// Cipher returns AES-256-GCM with a key of one purpose, made of the directory's own, for
+// files with secrets. Seal it with a nil nonce: it draws one and puts it in front.
+func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) { return d.Key().Cipher(purpose) }
+
+// Key returns the key of the directory.
+func (d *Dir) Key() *Key { return &Key{d.key} }
+
+// listedFile is a record without its image, and the file that it was read from. A list of a
+// few runs must not read the images of all others each time.
+type listedFile struct {
+	info   fs.FileInfo // nil: it is read again
+	record Record
 }
 
-func (d *Dir) deleteRecord(id string) error {
-	d.close(id)
-	err := os.Remove(filepath.Join(d.path, id+recordExt))
-	if err == nil {
-		d.held.Add(-1)
-	}
-	return ignore(err, fs.ErrNotExist)
+// hasEnded reports whether a run has a result. What cannot be looked at is no result.
+func (d *Dir) hasEnded(id string) bool {
+	_, err := os.Lstat(filepath.Join(d.path, id+endedExt))
+	return err == nil
 }
 
-// Sweep implements Store. A file that does not verify is left for the operator.
-// What writers and claims that died have left goes too, once it is old.
-func (d *Dir) Sweep(ctx context.Context, now time.Time) (int, error) {
-	entries, err := os.ReadDir(d.path)
-	if err != nil {
-		return 0, err
-	}
-	left := 0
-	for _, e := range entries {
-		switch filepath.Ext(e.Name()) {
-		case tempExt:
-			d.sweepTemp(e, now)
-		case lockExt:
-			d.sweepOrphan(e, now)
-		case endedExt:
-			d.sweepEnded(e, now)
-		case effectsExt:
-			d.sweepEffects(strings.TrimSuffix(e.Name(), effectsExt), e, now)
-		}
-		if id, ok := strings.CutSuffix(e.Name(), recordExt); ok && !d.sweepRecord(id, e, now) {
-			left++
-		}
-	}
-	d.held.Store(int64(left))
-	return left, nil
+// has reports whether there is a record or a result of a run.
+func (d *Dir) has(id string) bool {
+	_, err := os.Lstat(filepath.Join(d.path, id+recordExt))
+	return !errors.Is(err, fs.ErrNotExist) || d.hasEnded(id)
 }
 
-// sweepRecord deletes a record that has expired, and reports whether there is
-// no record to count: a file that does not verify takes no place.
-func (d *Dir) sweepRecord(id string, e fs.DirEntry, now time.Time) bool {
-	info, err := e.Info()
-	if err != nil || now.Before(info.ModTime()) {
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	l, err := d.readFile(filepath.Join(d.path, e.Name()))
-	if err != nil {
-		return true
-	}
-	return !now.Before(l.record.Expires) && d.removeExpired(id, now)
+// open is what this process knows of a run file that it writes to. The holder
+// of the run's claim is the only writer.
+type open struct {
+	mu         sync.Mutex
+	info       os.FileInfo // nil: the file has to be read before it is appended to
+	size       int64
+	chain      *chain
+	generation uint64
+	epoch      uint64 // the newest of a claim that wrote to the file
+	expires    time.Time
+	calls      map[uint64]bool // by id: those of the newest record
+	// A sync has failed: what is in the file may not be on disk whatever the next
+	// sync says.
+	unsure bool
 }
 
-// removeExpired deletes an expired run unless someone is resuming it, and reports
-// whether it is gone. Until the claim is here, others may have used the run.
-func (d *Dir) removeExpired(id string, now time.Time) bool {
-	l, err := d.takeLock(id)
-	if err != nil {
-		return false
-	}
-	defer l.release()
-	log, err := d.readFile(filepath.Join(d.path, id+recordExt))
-	if err == nil && !now.Before(log.record.Expires) {
-		return d.deleteRun(id) == nil
-	}
-	return errors.Is(err, ErrNotFound)
+// schedule is what Due has found out before. The zero value is ready for use.
+type schedule struct {
+	wakes wakes // channels only
+
+	mu    sync.Mutex
+	files map[string]known // by run
 }
 
-// sweepOrphan deletes the lock of a run that has been gone for an hour.
-func (d *Dir) sweepOrphan(e fs.DirEntry, now time.Time) {
-	id := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
-	if d.has(id) {
-		return
-	}
-	if info, err := e.Info(); err != nil || now.Sub(info.ModTime()) < time.Hour {
-		return
-	}
-	if l, err := d.takeLock(id); err == nil {
-		l.release() // which removes it
-	}
-}
-
-// sweepTemp deletes a temporary file that was not written to for an hour.
-func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
-	if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
-		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil {
-			return // someone else was faster, or the next sweep meets it again
-		}
-	}
+// known is what a look at a run file has found.
+type known struct {
+	info    fs.FileInfo
+	at      time.Time // see Record.DueAt
+	due     bool
+	expires time.Time
 }

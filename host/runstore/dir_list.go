@@ -11,13 +11,6 @@ import (
 	"time"
 )
 
-// listedFile is a record without its image, and the file that it was read from. A list of a
-// few runs must not read the images of all others each time.
-type listedFile struct {
-	info   fs.FileInfo // nil: it is read again
-	record Record
-}
-
 // maxListed bounds a record that is kept, in bytes, without its image.
 const maxListed = 64 << 10
 

@@ -12,76 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/quoinhq/quoin/host/codemode"
 )
-
-// Bounds of the results that a store of one machine keeps. MaxEndedBytes bounds a single
-// one in every store.
-const (
-	MaxEnded      = 256
-	MaxEndedBytes = 64 << 20 // of the results, as JSON
-)
-
-// Ended is a run that has ended and whose result has not been delivered.
-type Ended struct {
-	ID      string           `json:"id"`
-	Epoch   uint64           `json:"epoch,omitempty"` // of the claim that wrote it; the store sets it
-	Session codemode.Session `json:"session"`
-	Expires time.Time        `json:"expires"`
-	Result  json.RawMessage  `json:"-"`
-}
-
-// room returns how many of the results, oldest first, have to go before another of
-// size bytes fits.
-func room(sizes []int64, size int64) (drop int) {
-	total := size
-	for _, n := range sizes {
-		total += n
-	}
-	for drop < len(sizes) && (len(sizes)-drop >= MaxEnded || total > MaxEndedBytes) {
-		total -= sizes[drop]
-		drop++
-	}
-	return drop
-}
-
-// end puts the result of a run in the place of its record. The caller holds mu.
-func (m *Memory) end(e *Ended) error {
-	if len(e.Result) > MaxEndedBytes {
-		return fmt.Errorf("%w: its result has %d bytes", ErrTooLarge, len(e.Result))
-	}
-	delete(m.records, e.ID)
-	m.ended = slices.DeleteFunc(m.ended, func(known *Ended) bool { return known.ID == e.ID })
-	sizes := make([]int64, 0, len(m.ended))
-	for _, known := range m.ended {
-		sizes = append(sizes, int64(len(known.Result)))
-	}
-	m.ended = append(slices.Delete(m.ended, 0, room(sizes, int64(len(e.Result)))), e)
-	return nil
-}
-
-// Ended implements Store.
-func (m *Memory) Ended(_ context.Context, id string) (*Ended, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.ended {
-		if e.ID != id {
-			continue
-		}
-		if !time.Now().Before(e.Expires) {
-			return nil, ErrExpired
-		}
-		out := *e
-		return &out, nil
-	}
-	return nil, ErrNotFound
-}
-
-// hasEnded reports whether a run has a result. The caller holds mu.
-func (m *Memory) hasEnded(id string) bool {
-	return slices.ContainsFunc(m.ended, func(e *Ended) bool { return e.ID == id })
-}
 
 // end puts the result of a run in the place of its record. The result has a file of its
 // own, which is there before that of the run goes.
@@ -166,12 +97,6 @@ func (d *Dir) Ended(_ context.Context, id string) (*Ended, error) {
 		return nil, ErrExpired
 	}
 	return e, nil
-}
-
-// hasEnded reports whether a run has a result. What cannot be looked at is no result.
-func (d *Dir) hasEnded(id string) bool {
-	_, err := os.Lstat(filepath.Join(d.path, id+endedExt))
-	return err == nil
 }
 
 // sweepEnded deletes a result whose time is over. Its file says when that is.

@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -92,3 +93,51 @@ func clone(r *Record) *Record {
 	c.Calls = slices.Clone(r.Calls)
 	return &c
 }
+
+// Ended implements Store.
+func (m *Memory) Ended(_ context.Context, id string) (*Ended, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.ended {
+		if e.ID != id {
+			continue
+		}
+		if !time.Now().Before(e.Expires) {
+			return nil, ErrExpired
+		}
+		out := *e
+		return &out, nil
+	}
+	return nil, ErrNotFound
+}
+
+// end puts the result of a run in the place of its record. The caller holds mu.
+func (m *Memory) end(e *Ended) error {
+	if len(e.Result) > MaxEndedBytes {
+		return fmt.Errorf("%w: its result has %d bytes", ErrTooLarge, len(e.Result))
+	}
+	delete(m.records, e.ID)
+	m.ended = slices.DeleteFunc(m.ended, func(known *Ended) bool { return known.ID == e.ID })
+	sizes := make([]int64, 0, len(m.ended))
+	for _, known := range m.ended {
+		sizes = append(sizes, int64(len(known.Result)))
+	}
+	m.ended = append(slices.Delete(m.ended, 0, room(sizes, int64(len(e.Result)))), e)
+	return nil
+}
+
+// hasEnded reports whether a run has a result. The caller holds mu.
+func (m *Memory) hasEnded(id string) bool {
+	return slices.ContainsFunc(m.ended, func(e *Ended) bool { return e.ID == id })
+}
+
+// memoryClaim is a claim of a run in memory.
+type memoryClaim struct {
+	m     *Memory
+	id    string
+	epoch uint64
+	over  bool // the run has a result, or was deleted; guarded by the mu of m
+}
+
+// has reports whether there is a record or a result of a run. The caller holds mu.
+func (m *Memory) has(id string) bool { return m.records[id] != nil || m.hasEnded(id) }

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// memoryClaim is a claim of a run in memory.
-type memoryClaim struct {
-	m     *Memory
-	id    string
-	epoch uint64
-	over  bool // the run has a result, or was deleted; guarded by the mu of m
-}
-
 // Create implements Store.
 func (m *Memory) Create(_ context.Context, r *Record, max int) (Claim, error) {
 	if !idPattern.MatchString(r.ID) {
@@ -61,9 +53,6 @@ func (m *Memory) claim(id string, least uint64) *memoryClaim {
 	m.wakes.remove(id)
 	return c
 }
-
-// has reports whether there is a record or a result of a run. The caller holds mu.
-func (m *Memory) has(id string) bool { return m.records[id] != nil || m.hasEnded(id) }
 
 // Epoch implements Claim.
 func (c *memoryClaim) Epoch() uint64 { return c.epoch }

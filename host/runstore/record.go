@@ -3,7 +3,6 @@ package runstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,21 +12,6 @@ import (
 // FormatVersion is the version of Record as Dir writes it. It changes when an
 // older reader would misread a newer record.
 const FormatVersion = 3
-
-// The reasons for which a store does not return a record. Match with errors.Is.
-var (
-	ErrNotFound = errors.New("no such suspended run")
-	ErrExpired  = errors.New("suspended run has expired")
-	ErrEnded    = errors.New("the run has ended, and its result waits")
-	ErrCorrupt  = errors.New("suspended run is damaged or was not written by this installation")
-	ErrFormat   = errors.New("suspended run has a format this version does not read")
-	ErrClaimed  = errors.New("suspended run is claimed by another holder")
-	ErrFenced   = errors.New("the run belongs to another host now")
-	ErrFull     = errors.New("too many suspended runs")
-	ErrTooLarge = errors.New("suspended run is too large to be stored")
-	// ErrCallsLost is an answer to Claim.PutCalls.
-	ErrCallsLost = errors.New("the store has lost what it was told of calls of the run")
-)
 
 // CallState is how far a journaled call had come.
 type CallState string
@@ -292,4 +276,34 @@ type Identified interface {
 // takes no checkpoints for them of runs that go on.
 type Volatile interface {
 	Volatile()
+}
+
+// Ended is a run that has ended and whose result has not been delivered.
+type Ended struct {
+	ID      string           `json:"id"`
+	Epoch   uint64           `json:"epoch,omitempty"` // of the claim that wrote it; the store sets it
+	Session codemode.Session `json:"session"`
+	Expires time.Time        `json:"expires"`
+	Result  json.RawMessage  `json:"-"`
+}
+
+// Bounds of the results that a store of one machine keeps. MaxEndedBytes bounds a single
+// one in every store.
+const (
+	MaxEnded      = 256
+	MaxEndedBytes = 64 << 20 // of the results, as JSON
+)
+
+// room returns how many of the results, oldest first, have to go before another of
+// size bytes fits.
+func room(sizes []int64, size int64) (drop int) {
+	total := size
+	for _, n := range sizes {
+		total += n
+	}
+	for drop < len(sizes) && (len(sizes)-drop >= MaxEnded || total > MaxEndedBytes) {
+		total -= sizes[drop]
+		drop++
+	}
+	return drop
 }

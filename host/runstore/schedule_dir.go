@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -19,22 +18,6 @@ var _ Scheduler = (*Dir)(nil)
 // modification is when. It is not synced: after the failure of a machine, the records and the
 // store of approvals say what it said.
 const wokenDir = "woken"
-
-// known is what a look at a run file has found.
-type known struct {
-	info    fs.FileInfo
-	at      time.Time // see Record.DueAt
-	due     bool
-	expires time.Time
-}
-
-// schedule is what Due has found out before. The zero value is ready for use.
-type schedule struct {
-	wakes wakes // channels only
-
-	mu    sync.Mutex
-	files map[string]known // by run
-}
 
 // Wake implements Scheduler.
 func (d *Dir) Wake(_ context.Context, id string) error {

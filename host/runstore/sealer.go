@@ -1,7 +1,6 @@
 package runstore
 
 import (
-	"crypto/cipher"
 	"fmt"
 	"os"
 	"strings"
@@ -11,10 +10,6 @@ import (
 // with a key of one purpose that comes from the directory's own, so that a user who
 // cannot forge a run cannot forge them either. It is safe for concurrent use.
 type Sealer struct{ key []byte }
-
-// Sealer returns the sealer for one purpose. Contents of different purposes cannot
-// be passed off as each other.
-func (d *Dir) Sealer(purpose string) *Sealer { return d.Key().Sealer(purpose) }
 
 // Seal returns content with a seal, which binds it to a name.
 func (s *Sealer) Seal(name string, content []byte) []byte {
@@ -48,10 +43,3 @@ func names(dir, ext string) ([]string, error) {
 	}
 	return out, nil
 }
-
-// Cipher returns AES-256-GCM with a key of one purpose, made of the directory's own, for
-// files with secrets. Seal it with a nil nonce: it draws one and puts it in front.
-func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) { return d.Key().Cipher(purpose) }
-
-// Key returns the key of the directory.
-func (d *Dir) Key() *Key { return &Key{d.key} }
