@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// lookup finds tools by id and by name.
-type lookup struct {
-	byID map[string]*Tool
-	// byName has the tools a guest sees under each name.
-	byName map[string][]*Tool
-}
-
 // makeLookup maps ids and names to tools. A name keeps all its tools, so that an
 // ambiguous one can be explained.
 func (c *Catalog) makeLookup() *lookup {

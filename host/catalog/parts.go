@@ -235,3 +235,19 @@ func (ix *index) add(term string, weight float64, s *scores) bool {
 	}
 	return true
 }
+
+// Bounds of what a query may cost.
+const (
+	maxQueryBytes = 2 << 10 // the rest is not looked at
+	maxQueryTerms = 48      // further words are not looked at
+	maxExpansions = 16      // words tried for one that is given in part
+	maxMisspelt   = 3       // words that are tried as misspelt ones
+)
+
+// scores are those of the tools of an index. Touched are the tools that have one.
+type scores struct {
+	of      []float64
+	touched []int32
+}
+
+func newScores(tools int) scores { return scores{of: make([]float64, tools)} }

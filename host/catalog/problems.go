@@ -199,9 +199,6 @@ func quotedList(names []string) string {
 	return strings.Join(list, ", ")
 }
 
-// quoted writes a name for a message.
-func quoted(name string) string { return strconv.Quote(shown(name)) }
-
 // literal writes a JSON value, shortened.
 func literal(v any) string {
 	const most = 60

@@ -10,14 +10,6 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// Bounds of what a query may cost.
-const (
-	maxQueryBytes = 2 << 10 // the rest is not looked at
-	maxQueryTerms = 48      // further words are not looked at
-	maxExpansions = 16      // words tried for one that is given in part
-	maxMisspelt   = 3       // words that are tried as misspelt ones
-)
-
 // How much a word counts that the query does not have itself.
 const (
 	expansionWeight = 0.5 // it is given only in part
@@ -127,14 +119,6 @@ func (ix *index) rank(query string, except []int32, limit int) []int32 {
 	}
 	return best
 }
-
-// scores are those of the tools of an index. Touched are the tools that have one.
-type scores struct {
-	of      []float64
-	touched []int32
-}
-
-func newScores(tools int) scores { return scores{of: make([]float64, tools)} }
 
 // ranking is a search while it runs.
 type ranking struct {

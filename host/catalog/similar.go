@@ -57,10 +57,3 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	}
 	return "", s, false
 }
-
-// shown prepares a name for a message: at most 120 bytes, no control
-// characters, no line breaks. Names may come from guests.
-func shown(name string) string {
-	const most = 120
-	return text.Printable(text.Shorten(name, most))
-}

@@ -168,3 +168,6 @@ type Description struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Examples   []Example       `json:"examples,omitempty"`
 }
+
+// core reports whether the tool is the host's own.
+func (t *Tool) core() bool { return t.Source == SourceQuoin && t.Owner == OwnerCore }

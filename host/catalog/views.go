@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-
-	"github.com/quoinhq/quoin/internal/jsontext"
 )
 
 // entry returns the compact description of a tool.
@@ -97,14 +95,4 @@ func (c *Catalog) makeFingerprint() string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// compactJSON encodes strings and what is made of them, without the escapes
-// that only HTML needs.
-func compactJSON(v any) []byte {
-	b, err := jsontext.Marshal(v)
-	if err != nil {
-		panic("catalog: strings cannot be encoded: " + err.Error()) // strings always can
-	}
-	return b
 }
