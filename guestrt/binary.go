@@ -97,3 +97,15 @@ func BuildOf(path string) ([32]byte, error) {
 	}
 	return b.id, b.file.Close()
 }
+
+// workerKind is what tells the workers of one engine from those of the other before
+// one runs.
+type workerKind struct {
+	engine Engine
+	// name is the worker's executable next to the host's.
+	name string
+	// setting is the field of a configuration that names the executable.
+	setting string
+	// build is the command that makes the executable, with its path for %s.
+	build string
+}

@@ -1,10 +1,6 @@
 package guestrt
 
-import (
-	"strings"
-
-	"github.com/quoinhq/quoin/internal/wire"
-)
+import "strings"
 
 // Engine says which JavaScript engine runs the guests. Each engine has a worker of its
 // own, and a snapshot goes on in a worker of the engine that took it. The zero value
@@ -41,22 +37,6 @@ func EngineOf(id string) Engine {
 		return EngineNative
 	}
 	return EngineDefault
-}
-
-// checkEngine holds the engine that a worker says it runs against the one that was
-// looked for. Ids become labels of metrics and go into records, so they are short and
-// plain.
-func (b *binary) checkEngine(ready *wire.Ready) error {
-	id := ready.EngineID
-	if !plainID(id) {
-		return unavailable("the guest worker %s says that its engine is %.64q, which is not an engine's id; use the worker built with this host", b.path, id)
-	}
-	if got := EngineOf(id); got != b.kind.engine && !b.anyEngine {
-		return unavailable("the guest worker %s runs the %s engine (%s), expected the %s engine: %s must name a worker of it, "+
-			"and %s one of the %s engine; or set guest.engine to %q",
-			b.path, got, id, b.kind.engine, b.kind.setting, kindOf(got).setting, got, got)
-	}
-	return nil
 }
 
 // maxEngineID bounds the id of an engine, in bytes.

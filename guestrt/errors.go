@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/internal/text"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -144,4 +145,32 @@ func firstLine(s string) string {
 		line = text.Cut(line, most) + "..."
 	}
 	return line
+}
+
+var errReleased = workerError(wire.CodeInternal, "", wire.PhaseHost, "the guest worker was already released")
+
+var errClosed = aborted("the guest pool is closed")
+
+var errUnneeded = aborted("the guest worker is no longer needed")
+
+// The ends of workers that cannot wait for their session.
+var (
+	errGrown   = aborted("the guest worker has grown too large to be used again")
+	errRunaway = aborted("the guest worker used processor time without a guest")
+)
+
+type unexpectedReplyError struct{ got wire.Type }
+
+func (e *unexpectedReplyError) Error() string {
+	return fmt.Sprintf("a %v answers something else", e.got)
+}
+
+// cpuClaimError is a report of more processor time than there was.
+type cpuClaimError struct {
+	micros uint64
+	wall   time.Duration
+}
+
+func (e *cpuClaimError) Error() string {
+	return fmt.Sprintf("%d microseconds of processor time in %v", e.micros, e.wall)
 }

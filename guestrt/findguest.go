@@ -10,19 +10,8 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/selfexec"
+	"github.com/quoinhq/quoin/internal/wire"
 )
-
-// workerKind is what tells the workers of one engine from those of the other before
-// one runs.
-type workerKind struct {
-	engine Engine
-	// name is the worker's executable next to the host's.
-	name string
-	// setting is the field of a configuration that names the executable.
-	setting string
-	// build is the command that makes the executable, with its path for %s.
-	build string
-}
 
 var (
 	defaultWorker = &workerKind{
@@ -196,4 +185,20 @@ func selfPath(executable string) string {
 		return "/proc/self/exe"
 	}
 	return executable
+}
+
+// checkEngine holds the engine that a worker says it runs against the one that was
+// looked for. Ids become labels of metrics and go into records, so they are short and
+// plain.
+func (b *binary) checkEngine(ready *wire.Ready) error {
+	id := ready.EngineID
+	if !plainID(id) {
+		return unavailable("the guest worker %s says that its engine is %.64q, which is not an engine's id; use the worker built with this host", b.path, id)
+	}
+	if got := EngineOf(id); got != b.kind.engine && !b.anyEngine {
+		return unavailable("the guest worker %s runs the %s engine (%s), expected the %s engine: %s must name a worker of it, "+
+			"and %s one of the %s engine; or set guest.engine to %q",
+			b.path, got, id, b.kind.engine, b.kind.setting, kindOf(got).setting, got, got)
+	}
+	return nil
 }

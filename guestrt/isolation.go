@@ -1,13 +1,9 @@
 package guestrt
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -84,41 +80,6 @@ func (l *launchConfig) missing(layers []wire.Layer) []sandbox.Missing {
 	}
 }
 
-// startFirst starts the process that proves that workers work, without
-// namespaces if they cannot be had.
-func (p *Pool) startFirst(ctx context.Context) (*process, error) {
-	first, err := p.startSpoken(ctx)
-	if err == nil || ctx.Err() != nil || final(err) {
-		return first, err
-	}
-	p.launch.noNamespaces = rootCause(err)
-	first, plain := p.startSpoken(ctx)
-	if plain != nil {
-		if plain.Error() == err.Error() {
-			return nil, err
-		}
-		return nil, unavailable("%s; with namespaces: %s", strings.TrimSuffix(plain.Error(), "."), err)
-	}
-	level := slog.LevelInfo // a host that takes any isolation reads it in the results
-	if p.launch.isolation.required() {
-		level = slog.LevelWarn
-	}
-	p.config.Logger.Log(ctx, level, "guest workers have no namespaces of their own", "error", err)
-	return first, nil
-}
-
-// startSpoken starts a process by the newest version of the protocol that it speaks. Only
-// a build that was asked for by its id may be an earlier one.
-func (p *Pool) startSpoken(ctx context.Context) (first *process, err error) {
-	p.launch.socket = p.config.BuildID != [32]byte{}
-	for p.launch.protocol = wire.Version; ; p.launch.protocol-- {
-		first, err = p.start(ctx)
-		if err == nil || !p.launch.socket || !refused(err) || p.launch.protocol == wire.OldestVersion || ctx.Err() != nil {
-			return first, err
-		}
-	}
-}
-
 // rootCause is what the system said when it did not start a process, without
 // what we were doing; other errors are returned as they are.
 func rootCause(err error) error {
@@ -141,39 +102,4 @@ func final(err error) bool {
 func refused(err error) bool {
 	var e *WorkerError
 	return errors.As(err, &e) && e.refused
-}
-
-// Inspection is what a look at one worker of this system found.
-type Inspection struct {
-	Engine    Engine       // which of the two was looked for or, with EngineAuto, found
-	GuestPath string       // the executable, or "" if it was not found
-	BuildID   [32]byte     // its SHA-256
-	EngineID  string       // id of the engine it runs, or "" if it did not start
-	Layers    []wire.Layer // all off if no worker started
-	Err       error        // why no worker started
-}
-
-// Inspect starts one worker as a pool of best-effort isolation would, looks at
-// it and ends it. sandbox.Tier and sandbox.Lacking judge the layers.
-func Inspect(ctx context.Context, c Config) (*Inspection, error) {
-	c.Isolation, c.Prepared = IsolationBestEffort, 1
-	c = c.filled()
-	in := &Inspection{Engine: kindOf(c.Engine).engine}
-	b, err := findBinary(c)
-	if err != nil {
-		in.Err, in.Layers = err, sandbox.Unsealed("there is no worker")
-		return in, nil
-	}
-	in.Engine, in.GuestPath, in.BuildID = b.kind.engine, b.path, b.id
-	if err := b.file.Close(); err != nil {
-		return nil, fmt.Errorf("close %s: %w", b.path, err)
-	}
-	p, err := NewPool(ctx, c)
-	if err != nil {
-		in.Err, in.Layers = err, sandbox.Unsealed("no worker starts")
-		return in, nil
-	}
-	ready := p.warm.ready.take(matchAny).ready
-	in.Engine, in.EngineID, in.Layers = EngineOf(ready.EngineID), ready.EngineID, ready.Layers
-	return in, p.Close()
 }

@@ -1,11 +1,6 @@
 package guestrt
 
-import (
-	"time"
-
-	"github.com/quoinhq/quoin/internal/sandbox"
-	"github.com/quoinhq/quoin/internal/wire"
-)
+import "time"
 
 // What a worker may use next to what its guest does.
 const (
@@ -25,12 +20,6 @@ const (
 	cpuSlack = time.Second
 )
 
-// The ends of workers that cannot wait for their session.
-var (
-	errGrown   = aborted("the guest worker has grown too large to be used again")
-	errRunaway = aborted("the guest worker used processor time without a guest")
-)
-
 // grown reports whether the process holds too much memory to run another guest. One
 // that cannot be measured does.
 func (p *process) grown() bool {
@@ -43,20 +32,6 @@ func (p *process) grown() bool {
 func (l *sessionWorker) runaway() bool {
 	now, ok := l.p.meter.cpu()
 	return !ok || now-l.cpu > idleCPU
-}
-
-// charge replaces the processor time of a report by what the host measured since
-// the report before, if that is more. A report that claims more than there was is
-// refused.
-func (w *Worker) charge(r *wire.Report, wall time.Duration) error {
-	if most := wall*sandbox.GroupThreads + cpuSlack; r.CPUMicros > uint64(most.Microseconds()) {
-		return &cpuClaimError{r.CPUMicros, wall}
-	}
-	if now, ok := w.p.meter.cpu(); ok {
-		r.CPUMicros = max(r.CPUMicros, uint64((now - w.charged).Microseconds()))
-		w.charged = now
-	}
-	return nil
 }
 
 // checkKept ends the used workers that do not wait quietly, and those that have

@@ -2,31 +2,12 @@ package guestrt
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 )
 
 // surgeTime is how long the pool keeps one more worker ready after someone
 // found it empty.
 const surgeTime = time.Minute
-
-// warmPool is the pool's supply of unused workers. Workers are taken
-// without a lock; what is missing is started in the background.
-type warmPool struct {
-	ready   slots[process]
-	count   atomic.Int32 // ready, or being started for the shelf
-	surge   atomic.Int32 // how many more than Config.Prepared are wanted
-	maximum int32        // of surge
-	later   func(time.Duration, func())
-}
-
-func newWarmPool(prepared, most int) warmPool {
-	return warmPool{
-		ready:   newSlots[process](most),
-		maximum: int32(most - prepared),
-		later:   func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-	}
-}
 
 // takeWarm returns an unused worker, or nil if no worker is ready. Then
 // the pool keeps one more ready for a while.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -178,4 +179,18 @@ func budget(deadline time.Time) uint64 {
 	}
 	left := time.Until(deadline)
 	return uint64(max((left - min(softDeadlineMargin, left/4)).Microseconds(), 1))
+}
+
+// charge replaces the processor time of a report by what the host measured since
+// the report before, if that is more. A report that claims more than there was is
+// refused.
+func (w *Worker) charge(r *wire.Report, wall time.Duration) error {
+	if most := wall*sandbox.GroupThreads + cpuSlack; r.CPUMicros > uint64(most.Microseconds()) {
+		return &cpuClaimError{r.CPUMicros, wall}
+	}
+	if now, ok := w.p.meter.cpu(); ok {
+		r.CPUMicros = max(r.CPUMicros, uint64((now - w.charged).Microseconds()))
+		w.charged = now
+	}
+	return nil
 }
