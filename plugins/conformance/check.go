@@ -2,33 +2,14 @@ package conformance
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"log/slog"
 	"os"
-	"path/filepath"
-	"sync/atomic"
-	"time"
+	"strconv"
 
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
+	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
-
-// Options tune the suite. A nil *Options means all defaults.
-type Options struct {
-	// Config is the plugin's configuration. Defaults to the declaration's, else
-	// to nil.
-	Config json.RawMessage
-	// Declaration names what the suite can use of the plugin. Defaults to what
-	// the file conformance.json in the plugin's folder says, if there is one.
-	Declaration *Declaration
-	// SkipExamples keeps the suite from calling read-only tools with their
-	// examples, for plugins that need a service which tests do not have.
-	SkipExamples bool
-	// CallTimeout bounds each call, and how long the plugin may take to end.
-	// Defaults to 30 s.
-	CallTimeout time.Duration
-}
 
 // Report is what came of an examination.
 type Report struct {
@@ -119,61 +100,21 @@ func (s *setting) withProcess(part func(*exam)) error {
 	return nil
 }
 
-// setting is where a part runs, and what it finds.
-type setting struct {
-	ctx      context.Context
-	found    plugins.Candidate
-	declared Declaration
-	config   json.RawMessage
-	examples bool // may be called
-	timeout  time.Duration
-	scratch  string // folder for the part alone
-
-	storage  counted
-	calls    atomic.Int64
-	problems []string
-	missing  []string
-}
-
-func newSetting(ctx context.Context, dir string, o *Options) (*setting, error) {
-	if o == nil {
-		o = &Options{}
+// withWire runs a part against a process that is connected and configured.
+func (s *setting) withWire(part func(*wireExam)) error {
+	l, err := s.launch(strconv.Itoa(s.found.Manifest.Protocol))
+	if l != nil {
+		defer l.process.Close()
 	}
-	s := &setting{ctx: ctx, found: plugins.Find(dir), config: o.Config, examples: !o.SkipExamples, timeout: o.CallTimeout}
-	if s.timeout <= 0 {
-		s.timeout = 30 * time.Second
-	}
-	declared, err := o.declaration(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.declared = *declared
-	if s.config == nil {
-		s.config = declared.Config
+	conn := l.process.Conn
+	e := &wireExam{setting: s, launched: l, conn: conn, client: protocol.NewClient(conn), rpc: protocolpb.NewPluginClient(conn)}
+	if err := e.examine(part); err != nil {
+		return err
 	}
-	s.scratch, err = os.MkdirTemp(scratchRoot(), "qx")
-	return s, err
-}
-
-// scratchRoot is the temporary directory, or /tmp where that one has a path too long
-// for the address of a socket some levels below it.
-func scratchRoot() string {
-	const longest = 20
-	if root := os.TempDir(); len(root) <= longest || os.PathSeparator != '/' {
-		return root
-	}
-	return "/tmp"
-}
-
-func (s *setting) options() plugins.Options {
-	return plugins.Options{
-		DataDir:      filepath.Join(s.scratch, "data"),
-		RunDir:       filepath.Join(s.scratch, "run"),
-		Config:       s.config,
-		OpenStorage:  func(string, func(error)) protocol.Storage { return &s.storage },
-		Logger:       slog.New(slog.DiscardHandler),
-		StartTimeout: s.timeout,
-		CallTimeout:  s.timeout,
-		CloseTimeout: s.timeout,
-	}
+	e.process.Close()
+	e.judgeLog()
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // DeclarationName is the file in a plugin's folder, or in the folder that its
@@ -112,6 +113,22 @@ func ReadDeclaration(name string) (*Declaration, error) {
 		return nil, err
 	}
 	return parseDeclaration(text)
+}
+
+// Options tune the suite. A nil *Options means all defaults.
+type Options struct {
+	// Config is the plugin's configuration. Defaults to the declaration's, else
+	// to nil.
+	Config json.RawMessage
+	// Declaration names what the suite can use of the plugin. Defaults to what
+	// the file conformance.json in the plugin's folder says, if there is one.
+	Declaration *Declaration
+	// SkipExamples keeps the suite from calling read-only tools with their
+	// examples, for plugins that need a service which tests do not have.
+	SkipExamples bool
+	// CallTimeout bounds each call, and how long the plugin may take to end.
+	// Defaults to 30 s.
+	CallTimeout time.Duration
 }
 
 // declaration is the one to use for the plugin in dir.

@@ -3,17 +3,9 @@ package conformance
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 
-	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
-
-// counted is a plugin's storage that lasts as long as a part, and counts requests.
-type counted struct {
-	pluginstorage.Memory
-	asked atomic.Int64
-}
 
 var _ protocol.Storage = (*counted)(nil)
 

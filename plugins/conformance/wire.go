@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 
 	"google.golang.org/grpc"
 
@@ -21,25 +20,6 @@ type wireExam struct {
 	conn   *grpc.ClientConn
 	client *protocol.Client        // says what hosts say
 	rpc    protocolpb.PluginClient // says everything else
-}
-
-// withWire runs a part against a process that is connected and configured.
-func (s *setting) withWire(part func(*wireExam)) error {
-	l, err := s.launch(strconv.Itoa(s.found.Manifest.Protocol))
-	if l != nil {
-		defer l.process.Close()
-	}
-	if err != nil {
-		return err
-	}
-	conn := l.process.Conn
-	e := &wireExam{setting: s, launched: l, conn: conn, client: protocol.NewClient(conn), rpc: protocolpb.NewPluginClient(conn)}
-	if err := e.examine(part); err != nil {
-		return err
-	}
-	e.process.Close()
-	e.judgeLog()
-	return nil
 }
 
 // examine brings the plugin up and runs the part.
@@ -88,9 +68,4 @@ func (e *wireExam) alive(after string) {
 	if _, err := e.client.Health(e.ctx); err != nil {
 		e.problem("after %s the plugin is not healthy: %v", after, err)
 	}
-}
-
-// bounded is the context of one call.
-func (s *setting) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(s.ctx, s.timeout)
 }
