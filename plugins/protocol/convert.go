@@ -2,14 +2,10 @@ package protocol
 
 import (
 	"encoding/json"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
 )
-
-// validText makes s fit a protobuf string, which must be UTF-8.
-func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // checkedJSON returns b if it is JSON in UTF-8, nil if it is empty, and a protocol
 // error that names what otherwise.
@@ -231,4 +227,19 @@ func toolFromWire(w *protocolpb.Tool) (ToolInfo, *Error) {
 		t.Examples = append(t.Examples, e)
 	}
 	return t, nil
+}
+
+func capabilitiesFromWire(w *protocolpb.Capabilities) Capabilities {
+	return Capabilities{BeforeToolCall: w.GetBeforeToolCall(), AfterToolCall: w.GetAfterToolCall(), HookTools: w.GetHookTools()}
+}
+
+func capabilitiesToWire(c Capabilities) *protocolpb.Capabilities {
+	if !c.Hooks() && len(c.HookTools) == 0 {
+		return nil
+	}
+	w := &protocolpb.Capabilities{BeforeToolCall: c.BeforeToolCall, AfterToolCall: c.AfterToolCall}
+	for _, p := range c.HookTools {
+		w.HookTools = append(w.HookTools, validText(p))
+	}
+	return w
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
@@ -206,3 +207,6 @@ func contentFromWire(w *protocolpb.Error) *Error {
 	}
 	return e
 }
+
+// validText makes s fit a protobuf string, which must be UTF-8.
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

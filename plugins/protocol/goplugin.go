@@ -29,3 +29,17 @@ func (b *bridge) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 func (b *bridge) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, cc *grpc.ClientConn) (any, error) {
 	return NewClient(cc), nil
 }
+
+// Served is what a plugin process serves: s in every version of this build.
+func Served(s Service) map[int]goplugin.PluginSet {
+	sets := make(map[int]goplugin.PluginSet)
+	for v := MinVersion; v <= Version; v++ {
+		sets[v] = PluginSet(s)
+	}
+	return sets
+}
+
+// Spoken is what a host offers a plugin: the one version v.
+func Spoken(v int) map[int]goplugin.PluginSet {
+	return map[int]goplugin.PluginSet{v: PluginSet(nil)}
+}

@@ -59,18 +59,3 @@ func milliseconds(n int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	return time.Duration(min(max(n, -most), most)) * time.Millisecond
 }
-
-func capabilitiesToWire(c Capabilities) *protocolpb.Capabilities {
-	if !c.Hooks() && len(c.HookTools) == 0 {
-		return nil
-	}
-	w := &protocolpb.Capabilities{BeforeToolCall: c.BeforeToolCall, AfterToolCall: c.AfterToolCall}
-	for _, p := range c.HookTools {
-		w.HookTools = append(w.HookTools, validText(p))
-	}
-	return w
-}
-
-func capabilitiesFromWire(w *protocolpb.Capabilities) Capabilities {
-	return Capabilities{BeforeToolCall: w.GetBeforeToolCall(), AfterToolCall: w.GetAfterToolCall(), HookTools: w.GetHookTools()}
-}

@@ -1,10 +1,6 @@
 package protocol
 
-import (
-	"fmt"
-
-	goplugin "github.com/hashicorp/go-plugin"
-)
+import "fmt"
 
 // Version is the protocol version of this build, MinVersion the oldest that it
 // speaks too. A manifest names the version its plugin is to be spoken to in; the
@@ -27,18 +23,4 @@ func CheckVersion(v int) error {
 		return fmt.Errorf("the plugin speaks protocol version %d, this host versions %d to %d; rebuild the plugin with a current sdk", v, MinVersion, Version)
 	}
 	return nil
-}
-
-// Served is what a plugin process serves: s in every version of this build.
-func Served(s Service) map[int]goplugin.PluginSet {
-	sets := make(map[int]goplugin.PluginSet)
-	for v := MinVersion; v <= Version; v++ {
-		sets[v] = PluginSet(s)
-	}
-	return sets
-}
-
-// Spoken is what a host offers a plugin: the one version v.
-func Spoken(v int) map[int]goplugin.PluginSet {
-	return map[int]goplugin.PluginSet{v: PluginSet(nil)}
 }
