@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -12,46 +11,6 @@ import (
 
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
-
-// bodyKind is how a body is written.
-type bodyKind int
-
-const (
-	bodyJSON bodyKind = iota
-	bodyForm
-	bodyMultipart
-	bodyText
-	bodyBytes
-)
-
-// body is how the body of an operation is sent.
-type body struct {
-	kind      bodyKind
-	mediaType string
-	styles    map[string]parameter // of the fields of a form that say how they are written
-	files     map[string]bool      // fields of a multipart body that are files
-	types     map[string]string    // media types of fields
-}
-
-// kindOf returns how a body of a media type is written.
-func kindOf(mediaType string) bodyKind {
-	switch {
-	case isJSON(mediaType):
-		return bodyJSON
-	case mediaType == "application/x-www-form-urlencoded":
-		return bodyForm
-	case mediaType == "multipart/form-data":
-		return bodyMultipart
-	case strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "xml"):
-		return bodyText
-	}
-	return bodyBytes
-}
-
-// isJSON reports whether values of a media type are JSON.
-func isJSON(mediaType string) bool {
-	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
-}
 
 // base64Schema is that of a value which is not text.
 const base64Schema = `{"type":"string","contentEncoding":"base64"}`
@@ -164,8 +123,6 @@ func (b *body) encode(raw json.RawMessage) (content []byte, mediaType string, er
 	}
 	return content, b.mediaType, nil
 }
-
-func decodeBase64(s string) ([]byte, error) { return base64.StdEncoding.DecodeString(s) }
 
 // multipart writes a body with one part for each field, or for each item of a field that
 // is a list.

@@ -60,9 +60,6 @@ type Operation struct {
 	base               *url.URL // the one of them that is used
 }
 
-// bounds are those of the tree of one file.
-var bounds = jsonschema.Bounds{Bytes: maxText, Values: 2 * maxValues, Nesting: maxDepth + 1}
-
 // Parse reads a document without any other file. It returns an error for one that is no
 // OpenAPI 3 at all.
 func Parse(raw []byte) (*Document, error) { return read(raw, nil) }

@@ -2,11 +2,9 @@ package openapi
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -19,27 +17,6 @@ import (
 
 // maxFiles bounds the files of one document. All of them together have at most maxText.
 const maxFiles = 10_000
-
-// Load reads a document, and the files below its directory that it refers to if it is a
-// file itself.
-func Load(ctx context.Context, source string, transport http.RoundTripper) (d *Document, err error) {
-	raw, err := Read(ctx, source, transport)
-	if err != nil {
-		return nil, err
-	}
-	if IsAddress(source) {
-		if d, err = Parse(raw); err == nil {
-			d.source = source
-		}
-		return d, err
-	}
-	dir, err := os.OpenRoot(filepath.Dir(source))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	return read(raw, &files{dir: dir, own: filepath.Base(source), room: maxText, read: map[string]*file{}})
-}
 
 // files are those next to a document.
 type files struct {
@@ -196,3 +173,6 @@ func (r *references) follow(n *jsonschema.Node) (to *jsonschema.Node, reason str
 	}
 	return nil, "a part of it refers to itself"
 }
+
+// bounds are those of the tree of one file.
+var bounds = jsonschema.Bounds{Bytes: maxText, Values: 2 * maxValues, Nesting: maxDepth + 1}
