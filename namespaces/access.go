@@ -24,3 +24,18 @@ func (reg *Registration) visible(t Tools) bool {
 	}
 	return len(reg.RequiredTools) > 0
 }
+
+// arrayIndex reads an array index in canonical decimal form.
+func arrayIndex(segment string) (int, bool) {
+	if segment == "" || len(segment) > 9 || segment[0] == '0' && len(segment) > 1 {
+		return 0, false
+	}
+	n := 0
+	for i := range len(segment) {
+		if segment[i] < '0' || segment[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int(segment[i]-'0')
+	}
+	return n, true
+}

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -397,4 +399,51 @@ func floatType(t reflect.Type) reflect.Type {
 		return reflect.TypeFor[float32]()
 	}
 	return reflect.TypeFor[float64]()
+}
+
+// class returns the scope's own copy of a class.
+func (s *serializer) class(given *Class) (*Class, error) {
+	if made := s.classes.made[given]; made != nil {
+		return made, nil
+	}
+	if s.classes.made == nil {
+		s.classes = classSet{map[*Class]*Class{}, map[string]*Class{}, map[string]string{}}
+	}
+	encoded := string(given.encode(nil, (*Call).encodeCanonical))
+	if same := s.classes.named[given.Name]; same != nil && s.classes.texts[given.Name] != encoded {
+		return nil, badClass(given, "is there twice, with different methods; name one of them otherwise")
+	} else if same != nil {
+		s.classes.made[given] = same
+		return same, s.returned(given, same)
+	}
+	if err := s.builder.class(given); err != nil {
+		return nil, err
+	}
+	made := &Class{Name: given.Name, Key: given.Key, Methods: make(map[string]Call, len(given.Methods))}
+	s.classes.made[given], s.classes.named[made.Name], s.classes.texts[made.Name] = made, made, encoded
+	for _, name := range slices.Sorted(maps.Keys(given.Methods)) {
+		method, err := s.method(made.Name, name, given.Methods[name])
+		if err != nil {
+			return nil, err
+		}
+		made.Methods[name] = method
+	}
+	return made, s.returned(given, made)
+}
+
+// returned makes the classes of the results of a class's methods.
+func (s *serializer) returned(given, made *Class) error {
+	for name, m := range given.Methods {
+		if m.Returns == nil {
+			continue
+		}
+		class, err := s.class(m.Returns)
+		if err != nil {
+			return err
+		}
+		own := made.Methods[name]
+		own.Returns = class
+		made.Methods[name] = own
+	}
+	return nil
 }
