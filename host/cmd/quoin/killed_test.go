@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/statecmd"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/internal/statemove"
@@ -82,8 +84,8 @@ func repeated(t *testing.T, args ...string) {
 
 func openStateDir(t *testing.T, dir string) statemove.State {
 	t.Helper()
-	o := options{state: dir}
-	s, err := o.openOther(t.Context(), &configfile.File{}, false, slog.New(slog.DiscardHandler))
+	o := app.Flags{State: dir}
+	s, err := statecmd.OpenOther(&o, t.Context(), &configfile.File{}, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/mcpcmd"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 )
 
@@ -30,7 +31,7 @@ func TestMCPPageSnippets(t *testing.T) {
 			t.Errorf("%s prints\n%s\nbut the page has\n%s", b[1], printed, b[2])
 		}
 	}
-	for host := range agentHosts {
+	for host := range mcpcmd.AgentHosts {
 		if !seen[host] {
 			t.Errorf("the page has no snippet for %s", host)
 		}

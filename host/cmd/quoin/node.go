@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/internal/shell/node"
@@ -33,13 +34,13 @@ Without a command, it is quoin node list.`,
 
 // nodeOptions are the flags of the commands about nodes.
 type nodeOptions struct {
-	options
+	app.Flags
 	json bool
 }
 
 func (o *nodeOptions) bind(cmd *cobra.Command, json bool) {
-	o.bindConfig(cmd)
-	cmd.Flags().StringVar(&o.state, "state", "", "state directory (default: in the user's state home)")
+	o.BindConfig(cmd)
+	cmd.Flags().StringVar(&o.State, "state", "", "state directory (default: in the user's state home)")
 	if json {
 		cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	}
@@ -47,11 +48,11 @@ func (o *nodeOptions) bind(cmd *cobra.Command, json bool) {
 
 // directory is one in the state directory, which no other user may change.
 func (o *nodeOptions) directory(of func(string) string) (string, error) {
-	f, err := o.load()
+	f, err := o.Load()
 	if err != nil {
 		return "", err
 	}
-	state, err := o.stateDir(f)
+	state, err := o.StateDir(f)
 	if err != nil {
 		return "", err
 	}

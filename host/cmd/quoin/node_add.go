@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/internal/durable"
@@ -64,13 +65,13 @@ Exit status: 0 enrolled, 1 not, 2 usage.`,
 			if o.json {
 				return output.PrintJSON(cmd.OutOrStdout(), e)
 			}
-			next := []string{program(), "node", "test", e.Name}
+			next := []string{app.Program(), "node", "test", e.Name}
 			for _, flag := range []string{"config", "state"} { // else the next command looks in another place
 				if given := cmd.Flag(flag); given.Changed {
 					next = append(next, "--"+flag, given.Value.String())
 				}
 			}
-			_, err = terminal.Fprintf(cmd.OutOrStdout(), "added %s at %s\nnow: %s\n", e.Name, e.Address, shellLine(next))
+			_, err = terminal.Fprintf(cmd.OutOrStdout(), "added %s at %s\nnow: %s\n", e.Name, e.Address, app.ShellLine(next))
 			return err
 		},
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/servecmd"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/shell/launch"
 	"github.com/quoinhq/quoin/internal/shell/machine"
@@ -53,7 +55,7 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.bind(cmd, false)
-	v.bindLog(cmd)
+	v.BindLog(cmd)
 	f := cmd.Flags()
 	f.StringVar(&v.listen, "listen", "127.0.0.1:8788", "address to listen on; port 0 takes a free one")
 	f.StringVar(&v.addressFile, "address-file", "", "file to write HOST:PORT to once the node listens")
@@ -63,11 +65,11 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	soon, _, release := process.Signals(cmd.Context())
 	defer release()
-	f, err := v.load()
+	f, err := v.Load()
 	if err != nil {
 		return err
 	}
-	log := logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
+	log := app.Logger(f, cmd.ErrOrStderr(), slog.LevelInfo)
 	defer process.LogHangups(log)()
 	state, err := v.directory(filepath.Clean)
 	if err == nil {
@@ -85,13 +87,13 @@ func (v *nodeServing) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := listen(v.listen)
+	l, err := servecmd.Listen(v.listen)
 	if err != nil {
 		return err
 	}
 	log.Info("serving", "address", l.Addr().String(), "fingerprint", server.Fingerprint(), "host", o.Settings.Host, "tier", o.Tier, "security", o.Settings.Security, "ask", o.Settings.Ask)
 	if v.addressFile != "" {
-		if err := writeAddress(v.addressFile, l.Addr().String()); err != nil {
+		if err := servecmd.WriteAddress(v.addressFile, l.Addr().String()); err != nil {
 			return errors.Join(err, l.Close())
 		}
 	}
@@ -138,7 +140,7 @@ const nodeWork = "node-work"
 
 // sandbox has the commands of a node run in a sandbox, which hides what is Quoin's own.
 func (v *nodeServing) sandbox(ctx context.Context, o *node.Options, state string) (stop func() error, err error) {
-	hidden, err := v.hiddenPaths(state, nodeWork)
+	hidden, err := v.HiddenPaths(state, nodeWork)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/servecmd"
 	"github.com/quoinhq/quoin/host/configfile"
 )
 
@@ -53,8 +54,8 @@ func TestOperatingUnit(t *testing.T) {
 	if state := cmd.Flag("state"); state.Changed {
 		t.Errorf("--state %s comes before a database in state.url", state.Value)
 	}
-	if bound, err := time.ParseDuration(unit["TimeoutStopSec"]); err != nil || bound <= shutdownBound {
-		t.Errorf("TimeoutStopSec is %s (%v), want more than %s", unit["TimeoutStopSec"], err, shutdownBound)
+	if bound, err := time.ParseDuration(unit["TimeoutStopSec"]); err != nil || bound <= servecmd.ShutdownBound {
+		t.Errorf("TimeoutStopSec is %s (%v), want more than %s", unit["TimeoutStopSec"], err, servecmd.ShutdownBound)
 	}
 	for key, want := range map[string]string{"Type": "notify", "KillMode": "mixed", "Delegate": "memory pids", "OOMPolicy": "continue"} {
 		if unit[key] != want {

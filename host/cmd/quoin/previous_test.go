@@ -17,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/statecmd"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/childprocess"
@@ -239,7 +240,7 @@ func (u *upgrade) replay(t *testing.T, config string) bool {
 	for {
 		cmd := osexec.Command(u.now.quoin, "state", "upgrade", "--config", config, "--json")
 		out, err := cmd.Output()
-		var list []stateUpgraded
+		var list []statecmd.StateUpgraded
 		if jsonErr := json.Unmarshal(out, &list); jsonErr != nil {
 			t.Fatalf("quoin state upgrade: %v, %v: %s", err, jsonErr, out)
 		}

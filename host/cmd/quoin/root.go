@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/approvalscmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/mcpcmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/plugincmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/runcmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/servecmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/statecmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/systemcmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/toolscmd"
 	"github.com/quoinhq/quoin/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -43,7 +48,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		terminal.Fprintf(stderr, "quoin: %v\nRun '%s --help' for usage.\n", err, cmd.CommandPath())
 		return cli.ExitUsage
 	default:
-		terminal.Fprintf(stderr, "quoin: %v\n", forPeople(err))
+		terminal.Fprintf(stderr, "quoin: %v\n", app.ForPeople(err))
 		return cli.ExitFailed
 	}
 }
@@ -65,82 +70,8 @@ that plugins own.`,
 		Args:              cli.Args(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newExec(), newWait(), newTools(), newNamespaces(), newPlugins(), newPlugin(), newMCP(), newNode(), newRuns(), newState(), newUndo(), newApprovals(), newPrograms(), newPrompt(), newServe(), newTrajectory(), newConfig(), newDoctor(),
-		newVersion())
+	root.AddCommand(runcmd.NewExec(), runcmd.NewWait(), toolscmd.NewTools(), toolscmd.NewNamespaces(), toolscmd.NewPlugins(), plugincmd.New(), mcpcmd.New(servecmd.NewMCP()), newNode(), runcmd.NewRuns(), statecmd.New(), runcmd.NewUndo(), approvalscmd.New(runcmd.NewWait), runcmd.NewPrograms(), toolscmd.NewPrompt(), servecmd.New(), runcmd.NewTrajectory(), systemcmd.NewConfig(), systemcmd.NewDoctor(),
+		systemcmd.NewVersion())
 	completePaths(root)
 	return root
-}
-
-// version is what is known of the build of this command.
-type version struct {
-	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"` // of the checkout it was built from
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-	OS       string `json:"os"`
-	Arch     string `json:"arch"`
-	// Engines are those that guests can run on.
-	Engines []foundEngine `json:"engines"`
-}
-
-func newVersion() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Long: `Print the version and the engines that there are guest workers for, each with its own
-version; and with --json also the commit that the command was built from, as far as
-the build has recorded it, and what it was built with.`,
-		Example: `  quoin version
-  quoin version --json`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := thisVersion(cmd.Context())
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return output.PrintJSON(cmd.OutOrStdout(), v)
-			}
-			return v.print(cmd.OutOrStdout())
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
-func (v *version) print(w io.Writer) error {
-	var b strings.Builder
-	terminal.Fprintf(&b, "quoin %s\n", v.Version)
-	for _, e := range v.Engines {
-		if e.ID != "" {
-			terminal.Fprintf(&b, "%s engine %s\n", e.Engine, e.ID)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func thisVersion(ctx context.Context) (version, error) {
-	v := version{Version: host.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	for _, choice := range []host.EngineChoice{host.EngineDefault, host.EngineNative} {
-		e, err := findEngine(ctx, guestrt.Config{}, choice)
-		if err != nil {
-			return v, err
-		}
-		v.Engines = append(v.Engines, e)
-	}
-	build, _ := debug.ReadBuildInfo()
-	if build == nil {
-		return v, nil
-	}
-	for _, s := range build.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.modified":
-			v.Modified = s.Value == "true"
-		}
-	}
-	return v, nil
 }

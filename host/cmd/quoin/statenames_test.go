@@ -10,14 +10,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 )
 
-// namesBelowState are the names that the sources of this package join to a state directory.
+// namesBelowState are the names that the sources of the commands join to a state directory.
 func namesBelowState(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "internal/app/*.go", "internal/*cmd/*.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	var names []string
 	for _, file := range files {
@@ -49,7 +55,7 @@ func nameOf(t *testing.T, e ast.Expr) string {
 			return text
 		}
 	case *ast.Ident:
-		if text, ok := map[string]string{"keyFileName": keyFileName, "nodeWork": nodeWork, "name": ""}[e.Name]; ok {
+		if text, ok := map[string]string{"keyFileName": app.KeyFileName, "nodeWork": nodeWork, "name": ""}[e.Name]; ok {
 			return text
 		}
 	}
@@ -64,7 +70,7 @@ func isJoin(call *ast.CallExpr) bool {
 
 func isState(e ast.Expr) bool {
 	if field, ok := e.(*ast.SelectorExpr); ok {
-		return field.Sel.Name == "state"
+		return field.Sel.Name == "state" || field.Sel.Name == "State"
 	}
 	name, ok := e.(*ast.Ident)
 	return ok && name.Name == "state"
@@ -81,8 +87,8 @@ func TestStateNames(t *testing.T) {
 			want = append(want, name)
 		}
 	}
-	if !slices.Equal(stateNames, want) {
-		t.Errorf("hidden are %q, and a state directory has %q", stateNames, want)
+	if !slices.Equal(app.StateNames, want) {
+		t.Errorf("hidden are %q, and a state directory has %q", app.StateNames, want)
 	}
 	_, table, _ := strings.Cut(page(t, "guide/operating"), "## State and backup")
 	table, _, _ = strings.Cut(table, "\n## ")

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/redact"
+	"github.com/quoinhq/quoin/host/trajectory"
+	"github.com/quoinhq/quoin/host/trajectory/tracing"
+)
+
+// exportTimeout bounds how long a command that has printed its result waits for a
+// collector of traces.
+const exportTimeout = 5 * time.Second
+
+// Recorders take what a host tells of its runs.
+type Recorders struct {
+	Trajectories TrajectoryStore
+	traces       *tracing.Provider
+	state        func() error // closes what the host has kept its runs in
+}
+
+// TrajectoryStore takes the events of a host, and reads what hosts have recorded.
+type TrajectoryStore interface {
+	trajectory.Sink
+	gateway.Trajectories
+	Find(runID string) (*trajectory.Run, error)
+	Close() error
+}
+
+// OpenRecorders opens the trajectories of the state in force, and traces if the environment asks for
+// them, and puts both into cfg.
+func (o *Flags) OpenRecorders(ctx context.Context, f *configfile.File, cfg *host.Config) (*Recorders, error) {
+	store, err := o.openTrajectories(f)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := tracing.FromEnvironment(ctx, tracing.Options{Version: host.Version, Logger: cfg.Logger})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	cfg.Trajectory.Sink, cfg.TracerProvider = store, traces.TracerProvider()
+	if o.bodies || f.Trajectory.Bodies {
+		cfg.Trajectory.Bodies = &redact.Redactor{}
+	}
+	return &Recorders{store, traces, o.CloseState}, nil
+}
+
+// openTrajectories opens those of the database that is open, or of the state directory.
+func (o *Flags) openTrajectories(f *configfile.File) (TrajectoryStore, error) {
+	if o.Database != nil {
+		return o.Database.Trajectory(f.Trajectory.DirOptions), nil
+	}
+	state, err := o.StateDir(f)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := trajectory.OpenDir(TrajectoryDir(state), f.Trajectory.DirOptions)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	return dir, nil
+}
+
+// Close is for when the host has closed.
+func (r *Recorders) Close() error { return errors.Join(r.CloseSinks(), r.state()) }
+
+// CloseSinks closes what records runs, and leaves open what has them.
+func (r *Recorders) CloseSinks() error {
+	ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
+	defer cancel()
+	return errors.Join(r.traces.Shutdown(ctx), r.Trajectories.Close())
+}
+
+func TrajectoryDir(state string) string { return filepath.Join(state, "trajectory") }

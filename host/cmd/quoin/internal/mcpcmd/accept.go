@@ -1,0 +1,131 @@
+package mcpcmd
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+// acceptedTools is what mcp accept says, as JSON.
+type acceptedTools struct {
+	*mcp.Difference
+	Accepted bool `json:"accepted"`
+}
+
+func newMCPAccept() *cobra.Command {
+	var m mcpServers
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "accept NAME",
+		Short: "Show how the tools of a server have changed, and accept them",
+		Long: `Connect to one MCP server of the configuration and show how its tools differ from what
+was pinned when they were first seen or last accepted. Once you accept them, they are
+pinned as shown. Hosts with the same state directory take note within seconds.
+It asks before it accepts, unless --yes is given. With --json and without --yes it only
+shows the difference.
+Exit status: 0 accepted or no difference, 1 not accepted, 2 usage.`,
+		Example: `  quoin mcp accept files
+  quoin mcp accept files --json
+  quoin mcp accept files --yes`,
+		Args: cli.OneArg("NAME", serverHint),
+		RunE: func(cmd *cobra.Command, args []string) error { return m.accept(cmd, args[0], yes) },
+	}
+	m.bind(cmd)
+	m.bindState(cmd)
+	m.completeServers(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "accept without asking")
+	return cmd
+}
+
+// accept shows the difference, asks, and pins what was shown.
+func (m *mcpServers) accept(cmd *cobra.Command, name string, yes bool) (err error) {
+	f, err := m.Load()
+	if err != nil {
+		return err
+	}
+	server, err := m.find(f, name)
+	if err != nil {
+		return err
+	}
+	if server.Pin == mcp.PinOff {
+		return fmt.Errorf("%s is not pinned: mcp.servers.%s.pin is \"off\"", name, name)
+	}
+	servers, err := m.connect(cmd, f, server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, servers.Close()) }()
+	if st := servers.Status()[0]; st.State != mcp.StateConnected {
+		return fmt.Errorf("%s is not connected: quoin mcp test %s says why", name, name+m.flags())
+	}
+	d, err := servers.Difference(name)
+	if err != nil {
+		return err
+	}
+	accepted := len(d.Changes) == 0
+	if !m.json {
+		if err := printDifference(cmd.OutOrStdout(), d); err != nil {
+			return err
+		}
+	}
+	if !accepted && (yes || !m.json && confirmed(cmd, "Accept these tools?")) {
+		if err := servers.Accept(d); err != nil {
+			return err
+		}
+		accepted = true
+		if !m.json {
+			fmt.Fprintln(cmd.OutOrStdout(), "accepted")
+		}
+	}
+	if m.json {
+		if err := output.PrintJSON(cmd.OutOrStdout(), acceptedTools{d, accepted}); err != nil {
+			return err
+		}
+	} else if !accepted {
+		fmt.Fprintln(cmd.OutOrStdout(), "not accepted")
+	}
+	if !accepted {
+		return cli.ExitError{Code: cli.ExitFailed}
+	}
+	return nil
+}
+
+// confirmed asks a question on standard error and reads the answer. No answer is no.
+func confirmed(cmd *cobra.Command, question string) bool {
+	fmt.Fprint(cmd.ErrOrStderr(), question+" [y/N] ")
+	line, err := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 100)).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr())
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+func printDifference(w io.Writer, d *mcp.Difference) error {
+	if len(d.Changes) == 0 {
+		if _, err := terminal.Fprintf(w, "the tools of %s are what was pinned\n", d.Server); err != nil {
+			return err
+		}
+	}
+	for _, c := range d.Changes {
+		if _, err := terminal.Fprintf(w, "%s %s\n", c.Kind, terminal.Short(c.Tool)); err != nil {
+			return err
+		}
+		for _, f := range c.Fields {
+			if _, err := terminal.Fprintf(w, "  %s\n  - %s\n  + %s\n", f.Field, cmp.Or(terminal.Line(f.Pinned), "(nothing)"), cmp.Or(terminal.Line(f.Offered), "(nothing)")); err != nil {
+				return err
+			}
+		}
+	}
+	return printSuspicions(w, "", d.Findings)
+}

@@ -1,0 +1,78 @@
+package mcpcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+func newMCPList() *cobra.Command {
+	return app.NewList("list", "Say how each upstream MCP server fares, and why one is down", `  quoin mcp list
+  quoin mcp list --config quoin.json5 --json
+  quoin mcp list --server http://127.0.0.1:8787`, printMCP)
+}
+
+func printMCP(ctx context.Context, w io.Writer, b app.Backend, _ host.Session, asJSON bool) error {
+	list, err := b.MCPServers(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return output.PrintJSON(w, list)
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tTRANSPORT\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
+	for _, s := range list {
+		by := terminal.Short(s.ServerName)
+		if s.ServerVersion != "" {
+			by += " " + terminal.Short(s.ServerVersion)
+		}
+		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.Transport, serverState(s), s.Since.Local().Format(time.DateTime), s.Tools, by, serverReason(s))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if len(s.Findings) == 0 {
+			continue
+		}
+		if _, err := terminal.Fprintf(w, "\n%s:\n", terminal.Short(s.Name)); err != nil {
+			return err
+		}
+		if err := printSuspicions(w, "", s.Findings); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serverState is the state in words.
+func serverState(s gateway.MCPServer) string {
+	if s.NeedsSignIn {
+		return "needs sign-in"
+	}
+	return s.State
+}
+
+// serverReason says why a server, or a part of it, is not there, and what to do.
+func serverReason(s gateway.MCPServer) string {
+	switch {
+	case s.NeedsSignIn:
+		return "quoin mcp login " + s.Name
+	case s.Quarantined > 0:
+		return fmt.Sprintf("%s in quarantine: quoin mcp accept %s", output.Count(s.Quarantined, "tool"), s.Name)
+	case !s.Retry.IsZero():
+		return fmt.Sprintf("%s (tried again at %s)", terminal.Short(s.Reason), s.Retry.Local().Format(time.TimeOnly))
+	}
+	return terminal.Short(s.Reason)
+}

@@ -1,0 +1,35 @@
+package mcpcmd
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/mcp"
+)
+
+// someServers is a backend that has MCP servers and nothing else.
+type someServers struct {
+	app.Backend
+	list []gateway.MCPServer
+}
+
+func (s someServers) MCPServers(context.Context) ([]gateway.MCPServer, error) { return s.list, nil }
+
+// TestListOfServersDoesNothingToATerminal: the list may be that of a server of others.
+func TestListOfServersDoesNothingToATerminal(t *testing.T) {
+	t.Parallel()
+	const bad = "\x1b[2Jx"
+	var out bytes.Buffer
+	b := someServers{list: []gateway.MCPServer{{Name: bad, Identifier: bad, State: bad, Reason: bad, Findings: []mcp.Finding{{Tool: bad, Field: bad, Kind: bad, Text: bad}}}}}
+	if err := printMCP(t.Context(), &out, b, host.Session{}, false); err != nil || out.Len() == 0 {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("printed %q", out.String())
+	}
+}

@@ -1,0 +1,21 @@
+// Package mcpcmd has the commands about MCP servers whose tools programs call.
+package mcpcmd
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// New is what has to do with the Model Context Protocol, on both sides of Quoin:
+// the upstream servers whose tools programs call, and Quoin as a server of others.
+// Without a command it is the list, for which it once had no word.
+func New(serve *cobra.Command) *cobra.Command {
+	cmd := newMCPList()
+	cmd.Use = "mcp"
+	cmd.Short = "Use MCP servers, and be one"
+	cmd.Long = `Add, sign in to, check and remove the MCP servers whose tools cells call.
+Without a command, it is quoin mcp list.`
+	cmd.Example = `  quoin mcp
+  quoin mcp list --json`
+	cmd.AddCommand(newMCPList(), newMCPAdd(), newMCPRemove(), newMCPTest(), newMCPAccept(), newMCPLogin(), newMCPLogout(), newMCPSnippet(), serve, newMCPServerJSON())
+	return cmd
+}

@@ -1,0 +1,538 @@
+package runcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/approvalscmd"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/programs"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+func NewPrograms() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "programs",
+		Short: "Save programs under a name, and run them again",
+		Long: `Save the program of a completed run under a name, and run it again with another
+input. A program is saved with the schemas of the tools that it ran with: when one of
+them has changed, the program is not run until a person has reviewed it. Cells run it
+with programs.run(name, input), and find it with tools.search.`,
+		Example: `  quoin programs save last --name weekly-report --example '{"days":7}'
+  quoin programs list
+  quoin programs run weekly-report --input '{"days":30}'
+  quoin programs review weekly-report
+  quoin programs remove weekly-report`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newProgramsSave(), newProgramsList(), newProgramsShow(), newProgramsRun(), newProgramsReview(), newProgramsRemove())
+	return cmd
+}
+
+// library are the flags of the commands that look into the store of programs.
+type library struct {
+	app.Flags
+	json bool
+}
+
+func (l *library) bind(cmd *cobra.Command) {
+	l.BindConfig(cmd)
+	f := cmd.Flags()
+	f.StringVar(&l.State, "state", "", "state directory of the command that ran the program, or the database of several hosts (default: in the user's state home)")
+	f.StringVar(&l.Session, "session", "", "only programs and runs of this session (default: of all)")
+	f.BoolVar(&l.json, "json", false, "print JSON")
+	l.BindCaller(cmd)
+	l.Remote.Bind(cmd)
+}
+
+// savedPrograms are those of a state directory, or of a server.
+type savedPrograms interface {
+	SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error)
+	Programs(context.Context, host.Session) ([]host.ProgramReview, error)
+	Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error)
+	AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error)
+	RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error
+}
+
+var (
+	_ savedPrograms = ownPrograms{}
+	_ savedPrograms = (*host.Host)(nil)
+	_ savedPrograms = (*client.Client)(nil)
+)
+
+// ownPrograms are those of a state directory, for a person who may see all of them: an
+// empty session is all. What has changed it does not know, since it has no tools.
+type ownPrograms struct{ *programs.Stored }
+
+func (o ownPrograms) SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error) {
+	of := &s
+	if s == (host.Session{}) {
+		of = nil
+	}
+	return programs.Save(ctx, o.Stored, of, rq, by, time.Now())
+}
+
+func (o ownPrograms) Programs(ctx context.Context, s host.Session) ([]host.ProgramReview, error) {
+	list, err := o.of(ctx, s)
+	out := make([]host.ProgramReview, len(list))
+	for i, p := range programs.Summaries(list) {
+		out[i].Program = p
+	}
+	return out, err
+}
+
+func (o ownPrograms) of(ctx context.Context, s host.Session) ([]*programs.Program, error) {
+	if s == (host.Session{}) {
+		return o.List(ctx)
+	}
+	return programs.Visible(ctx, o.Stored, s)
+}
+
+func (o ownPrograms) Program(ctx context.Context, s host.Session, name string) (p *host.ProgramReview, err error) {
+	p = &host.ProgramReview{}
+	if s == (host.Session{}) {
+		p.Program, err = o.only(ctx, name, "")
+	} else {
+		p.Program, err = programs.Find(ctx, o.Stored, s, name)
+	}
+	return p, err
+}
+
+// only returns the program of any session that has a name, and is for an audience unless
+// that is "". It must be the only one.
+func (o ownPrograms) only(ctx context.Context, name string, of programs.Audience) (found *programs.Program, err error) {
+	list, err := o.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		switch {
+		case p.Name != name || of != "" && p.For != of:
+		case found != nil:
+			return nil, fmt.Errorf("there are several programs %s: say with --session whose is meant (quoin programs list shows them)", name)
+		default:
+			found = p
+		}
+	}
+	switch {
+	case found == nil && of != "":
+		return nil, fmt.Errorf("there is no program %s for %s, expected session, agent or everyone (quoin programs list shows those there are)", terminal.Short(name), terminal.Short(string(of)))
+	case found == nil:
+		return nil, fmt.Errorf("there is no program %s (quoin programs list shows those there are)", terminal.Short(name))
+	}
+	return found, nil
+}
+
+func (o ownPrograms) AcceptProgram(context.Context, host.Session, string, string, string) (*host.ProgramReview, error) {
+	return nil, fmt.Errorf("a review needs the tools")
+}
+
+func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error {
+	var p *programs.Program
+	var err error
+	if s == (host.Session{}) {
+		p, err = o.only(ctx, name, of)
+	} else {
+		p, err = programs.Only(ctx, o.Stored, s, name, of)
+	}
+	if err != nil {
+		return err
+	}
+	return o.Remove(ctx, p)
+}
+
+// with calls do with the programs of the server, or of the state directory.
+func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
+	c, err := l.Remote.Client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return do(c)
+	}
+	f, err := l.Load()
+	if err != nil {
+		return err
+	}
+	state, err := l.ExistingState(f)
+	if err != nil {
+		return err
+	}
+	cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+	if err := l.OpenRuns(cmd.Context(), f, state, &cfg); err != nil {
+		return err
+	}
+	dir, err := l.OpenPrograms(state, cfg.Store)
+	if err == nil {
+		err = do(ownPrograms{dir})
+	}
+	return errors.Join(err, l.CloseState())
+}
+
+func newProgramsSave() *cobra.Command {
+	var l library
+	var rq programs.Request
+	var schema, example, audience string
+	cmd := &cobra.Command{
+		Use:   "save RUN_ID|last",
+		Short: "Save the program of a completed run under a name",
+		Long: `Save the program of a completed run under a name. The run is one that ended in the last
+day (programs.keepHours); last is the newest that has completed. A program that is to
+take an input starts with const { days } = programs.input({ days: 7 }), and
+--example '{"days":7}' makes the schema of its input; --input-schema gives one.`,
+		Example: `  quoin programs save last --name weekly-report --example '{"days":7}'
+  quoin programs save run_0123456789abcdef0123456789abcdef --name triage --description "Labels new issues"
+  quoin programs save last --name triage --input-schema triage.schema.json --replace`,
+		Args: cli.OneArg("RUN_ID", "which a waiting result and quoin trajectory show, or last"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rq.RunID, rq.For = args[0], programs.Audience(audience)
+			var err error
+			if rq.Input, err = givenJSON("input-schema", schema); err != nil {
+				return err
+			}
+			if rq.Example, err = givenJSON("example", example); err != nil {
+				return err
+			}
+			if err := programs.CheckName(rq.Name); err != nil {
+				return cli.AsUsage(fmt.Errorf("--name: %w", err))
+			}
+			return l.with(cmd, func(s savedPrograms) error {
+				p, err := s.SaveProgram(cmd.Context(), l.Caller(), rq, approvalscmd.Decider())
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), p)
+				}
+				_, err = terminal.Fprintf(cmd.OutOrStdout(), "saved %s, for %s; cells run it with %s\n", p.Name, audienceOf(p), p.Call())
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&rq.Name, "name", "", "name of the program, such as weekly-report")
+	f.StringVar(&rq.Description, "description", "", "what it does, for searches (default: the title of the run)")
+	f.StringVar(&schema, "input-schema", "", "JSON Schema of its input: a file, or the JSON itself")
+	f.StringVar(&example, "example", "", "an input to make the schema of: a file, or the JSON itself")
+	f.StringVar(&audience, "for", "", "who may run it: session, agent or everyone (default: session)")
+	f.BoolVar(&rq.Replace, "replace", false, "replace the program that has the name")
+	l.bind(cmd)
+	return cmd
+}
+
+// givenJSON returns the JSON of a flag: the text itself where it starts like an object,
+// else that of a file.
+func givenJSON(flag, value string) (json.RawMessage, error) {
+	if value == "" {
+		return nil, nil
+	}
+	b := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		var err error
+		if b, err = os.ReadFile(value); err != nil {
+			return nil, cli.Usagef("--%s is neither a JSON object nor a file: %v", flag, err)
+		}
+	}
+	if !json.Valid(b) {
+		return nil, cli.Usagef("--%s is not JSON", flag)
+	}
+	return b, nil
+}
+
+// audienceOf names those who may run a program.
+func audienceOf(p *programs.Program) string {
+	switch p.For {
+	case programs.ForAgent:
+		return "agent " + terminal.Short(p.Owner.AgentID)
+	case programs.ForSession:
+		if name := output.OwnerName(p.Owner); name != "" {
+			return "session " + terminal.Short(name)
+		}
+		return "requests that name no session"
+	}
+	return string(p.For)
+}
+
+func newProgramsList() *cobra.Command {
+	var l library
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the saved programs",
+		Example: `  quoin programs list
+  quoin programs list --json --server http://127.0.0.1:8787`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				list, err := s.Programs(cmd.Context(), l.Caller())
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), list)
+				}
+				_, own := s.(ownPrograms)
+				return listPrograms(cmd.OutOrStdout(), list, !own)
+			})
+		},
+	}
+	l.bind(cmd)
+	return cmd
+}
+
+// listPrograms has a column of reviews where the tools are known.
+func listPrograms(w io.Writer, list []host.ProgramReview, reviewed bool) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	column := ""
+	if reviewed {
+		column = "REVIEW\t"
+	}
+	fmt.Fprintf(tw, "NAME\tFOR\tSAVED\tBY\tTOOLS\t%sDESCRIPTION\n", column)
+	for _, p := range list {
+		switch {
+		case !reviewed:
+		case len(p.Changes) > 0:
+			column = "needed\t"
+		default:
+			column = "-\t"
+		}
+		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), terminal.Short(p.By), len(p.Tools), column, terminal.Short(p.Description))
+	}
+	return tw.Flush()
+}
+
+func newProgramsShow() *cobra.Command {
+	var l library
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a saved program: its input, its tools and its code",
+		Example: `  quoin programs show weekly-report
+  quoin programs show weekly-report --json`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				p, err := s.Program(cmd.Context(), l.Caller(), args[0])
+				if err != nil {
+					return err
+				}
+				if l.json {
+					return output.PrintJSON(cmd.OutOrStdout(), p)
+				}
+				return showProgram(cmd.OutOrStdout(), p)
+			})
+		},
+	}
+	cmd.ValidArgsFunction = cli.CompleteFirst(l.names)
+	l.bind(cmd)
+	return cmd
+}
+
+func showProgram(w io.Writer, p *host.ProgramReview) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"name", p.Name}, {"description", p.Description}, {"run with", p.Call()}, {"for", audienceOf(p.Program)},
+		{"language", p.Language}, {"saved", p.Saved.UTC().Format(time.RFC3339)}, {"by", p.By}, {"run", p.RunID},
+	} {
+		if line[1] != "" {
+			terminal.Fprintf(tw, "%s\t%s\n", line[0], line[1])
+		}
+	}
+	for _, t := range p.Tools {
+		terminal.Fprintf(tw, "tool\t%s\n", t.ID)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := terminal.Fprintf(w, "\n%s\n", p.Code)
+	return err
+}
+
+func newProgramsRun() *cobra.Command {
+	var o app.Flags
+	var input string
+	var timeout, wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "run NAME",
+		Short: "Run a saved program and print its result",
+		Long: `Run a saved program with an input, and print its result as quoin exec does.
+Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`,
+		Example: `  quoin programs run weekly-report
+  quoin programs run weekly-report --input '{"days":30}'
+  quoin programs run weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := givenJSON("input", input)
+			if err != nil {
+				return err
+			}
+			code, err := host.ProgramCell(args[0], in)
+			if err != nil {
+				return cli.AsUsage(err)
+			}
+			exec := host.ExecInput{Code: code, Title: "Saved program " + args[0]}
+			if exec.Timeout, err = givenTime(cmd, "timeout", timeout); err != nil {
+				return err
+			}
+			if exec.Wait, err = givenTime(cmd, "wait", wait); err != nil {
+				return err
+			}
+			return runCell(&o, cmd, func(ctx context.Context, b app.Backend, s host.Session) (*host.Result, error) {
+				return b.Exec(ctx, s, exec)
+			})
+		},
+	}
+	o.Bind(cmd, true)
+	o.Show.Bind(cmd)
+	o.BindCaller(cmd)
+	cmd.Flags().StringVar(&input, "input", "", "input of the program: a JSON object, or a file with one")
+	bindTimes(cmd, &timeout, &wait)
+	return cmd
+}
+
+func newProgramsReview() *cobra.Command {
+	var o app.Flags
+	var accept string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "review NAME",
+		Short: "Show which tools of a saved program have changed, and accept that",
+		Long: `Show which tools of a saved program are not as they were when it was saved. The
+program is not run before a person has looked at that and at the program, which is shown
+too, and accepted it with --accept and the digest of what was shown. Where the program or
+a tool is another one by then, nothing is accepted. Tools that are gone cannot be accepted.
+Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
+		Example: `  quoin programs review weekly-report
+  quoin programs review weekly-report --accept 0123456789abcdef0123456789abcdef
+  quoin programs review weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withPrograms(&o, cmd, func(s savedPrograms) error {
+				look := s.Program
+				if cmd.Flags().Changed("accept") {
+					look = func(ctx context.Context, of host.Session, name string) (*host.ProgramReview, error) {
+						return s.AcceptProgram(ctx, of, name, accept, approvalscmd.Decider())
+					}
+				}
+				p, err := look(cmd.Context(), o.Caller(), args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = output.PrintJSON(cmd.OutOrStdout(), p)
+				} else {
+					err = printReview(cmd.OutOrStdout(), p, cmd.Flags().Changed("accept"))
+				}
+				if err == nil && len(p.Changes) > 0 {
+					return cli.ExitError{Code: cli.ExitFailed}
+				}
+				return err
+			})
+		},
+	}
+	o.Bind(cmd, true)
+	o.BindCaller(cmd)
+	cmd.Flags().StringVar(&accept, "accept", "", "take the tools as they are now for those the program was saved with, if they and the program still have this digest, which a review shows")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printReview(w io.Writer, p *host.ProgramReview, accepted bool) error {
+	if len(p.Changes) == 0 {
+		are := "all as they were"
+		if accepted {
+			are = "accepted as they are now"
+		}
+		_, err := terminal.Fprintf(w, "%s: its tools are %s\n", p.Name, are)
+		return err
+	}
+	gone := false
+	for _, c := range p.Changes {
+		is := c.Is
+		if is == "" {
+			is, gone = "gone", true
+		}
+		if _, err := terminal.Fprintf(w, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is); err != nil {
+			return err
+		}
+		if c.Was == is {
+			if _, err := fmt.Fprintln(w, "  they differ in what is left out here: formats, bounds, descriptions, what is deep or long"); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := terminal.Fprintf(w, "the program:\n\n%s\n\n", p.Code); err != nil {
+		return err
+	}
+	next := fmt.Sprintf("look at the program and at the changes, then accept them with: quoin programs review %s --accept %s", p.Name, p.Digest)
+	if gone {
+		next = "a tool that is gone cannot be accepted: give the --plugins, --config and --session of the program's run, or write the program again and save it with --replace"
+	}
+	_, err := terminal.Fprintln(w, next)
+	return err
+}
+
+// withPrograms calls do with the programs of the server, or of a host that is made with
+// its tools.
+func withPrograms(o *app.Flags, cmd *cobra.Command, do func(savedPrograms) error) error {
+	c, err := o.Remote.Client(cmd)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		defer c.Close()
+		return do(c)
+	}
+	return o.WithHost(cmd, func(h *host.Host) error { return do(h) })
+}
+
+func newProgramsRemove() *cobra.Command {
+	var l library
+	var audience string
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Forget a saved program",
+		Example: `  quoin programs remove weekly-report
+  quoin programs remove weekly-report --server http://127.0.0.1:8787`,
+		Args: cli.OneArg("NAME", "which quoin programs list shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return l.with(cmd, func(s savedPrograms) error {
+				if err := s.RemoveProgram(cmd.Context(), l.Caller(), args[0], programs.Audience(audience)); err != nil {
+					return err
+				}
+				_, err := terminal.Fprintf(cmd.OutOrStdout(), "removed %s\n", args[0])
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&audience, "for", "", "the one for session, agent or everyone (default: the only one)")
+	cmd.ValidArgsFunction = cli.CompleteFirst(l.names)
+	l.bind(cmd)
+	return cmd
+}
+
+// names are the saved programs.
+func (l *library) names(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := l.with(cmd, func(s savedPrograms) error {
+		list, err := s.Programs(cmd.Context(), l.Caller())
+		for _, p := range list {
+			names = append(names, cobra.CompletionWithDesc(p.Name, p.Description))
+		}
+		return err
+	})
+	return names, err
+}

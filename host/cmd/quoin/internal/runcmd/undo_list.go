@@ -1,0 +1,124 @@
+package runcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+// listedUndo is a run in the list of quoin undo.
+type listedUndo struct {
+	*runstore.Effects
+	Status host.UndoStatus `json:"status,omitempty"`
+	// States counts the effects by their state.
+	States map[runstore.EffectState]int `json:"states,omitempty"`
+	// Problem is why the effects of the run cannot be shown.
+	Problem string `json:"problem,omitempty"`
+
+	words []string // of each effect, the newest first
+}
+
+func (u *undoer) list(cmd *cobra.Command, e effects) error {
+	runs, err := e.ListEffects(cmd.Context(), u.Caller())
+	if err != nil {
+		return err
+	}
+	list := make([]*listedUndo, 0, len(runs))
+	for _, j := range runs {
+		l, err := u.look(cmd.Context(), e, j)
+		if err != nil {
+			return err
+		}
+		if l != nil {
+			list = append(list, l)
+		}
+	}
+	if u.json {
+		return output.PrintJSON(cmd.OutOrStdout(), list)
+	}
+	now, tw := time.Now(), tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "RUN\tAGE\tEXPIRES\tSESSION\tEFFECTS")
+	for _, l := range list {
+		terminal.Fprintf(tw, "%s\t%s\tin %s\t%s\t%s\n", l.RunID, now.Sub(l.Created).Round(time.Second), l.Expires.Sub(now).Round(time.Second),
+			terminal.Short(output.OwnerName(l.Session)), l.cell())
+	}
+	return tw.Flush()
+}
+
+// look says how far the effects of a run have come. It returns nil for a run whose time
+// is over since it was listed. A journal that cannot be read does not hide the others.
+func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*listedUndo, error) {
+	l := &listedUndo{Effects: run}
+	j, err := e.Effects(ctx, run.Session, run.RunID)
+	switch reason, refused := refusalOf(err); {
+	case reason == host.ReasonRunExpired, reason == host.ReasonRunUnavailable:
+		return nil, nil
+	case refused:
+		l.Problem = err.Error()
+		return l, nil
+	case err != nil:
+		return nil, err
+	}
+	l.Status, l.States = j.Status, map[runstore.EffectState]int{}
+	for i := len(j.Effects) - 1; i >= 0; i-- {
+		l.States[j.Effects[i].State]++
+		l.words = append(l.words, undoWord(&j.Effects[i]))
+	}
+	return l, nil
+}
+
+// refusalOf reports whether a host, or a server, refuses to show the effects of one run, and
+// the reason if it has one.
+func refusalOf(err error) (reason host.Reason, refused bool) {
+	var own *host.Error
+	var served *gateway.Problem
+	switch {
+	case errors.As(err, &own):
+		return own.Reason, true
+	case errors.As(err, &served):
+		return host.Reason(served.Reason), true
+	}
+	return "", false
+}
+
+// cell is what the list says of the effects of a run.
+func (l *listedUndo) cell() string {
+	if l.Problem != "" {
+		return terminal.Line(l.Problem)
+	}
+	return cmp.Or(strings.Join(output.Counts(l.words), ", "), "-")
+}
+
+// undoWord is what people are told of the state of an effect.
+func undoWord(e *runstore.Effect) string {
+	switch e.State {
+	case runstore.EffectDone:
+		return "can be undone"
+	case runstore.EffectFinal:
+		return "cannot be undone"
+	case runstore.EffectUnknown:
+		return "effect unknown"
+	case runstore.EffectReverted:
+		return "undone"
+	case runstore.EffectReverting:
+		if e.Reason != "" {
+			return "undo in doubt"
+		}
+		return "being undone"
+	case runstore.EffectFailed:
+		return "undo failed"
+	}
+	return string(e.State)
+}

@@ -1,0 +1,164 @@
+package statecmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/guestrt"
+	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+// stateBuild is a guest build as state builds shows it.
+type stateBuild struct {
+	Build  string `json:"build"`            // SHA-256 of the executable
+	Engine string `json:"engine,omitempty"` // id of its engine, if a run says it
+	Bytes  int64  `json:"bytes,omitempty"`
+	Runs   int    `json:"runs"` // suspended runs that need it
+	// RunIDs are those runs.
+	RunIDs []string `json:"runIds,omitempty"`
+	// Installed says that new runs use the build, Kept that it is in guest.builds.
+	Installed bool      `json:"installed"`
+	Kept      bool      `json:"kept"`
+	Used      time.Time `json:"used,omitzero"` // when a host has last said so
+}
+
+// missing says that no host with this configuration can go on with the runs of the build.
+func (b *stateBuild) missing() bool { return b.Runs > 0 && !b.Installed && !b.Kept }
+
+func newStateBuilds() *cobra.Command {
+	var o stateOptions
+	cmd := &cobra.Command{
+		Use:   "builds",
+		Short: "List the guest builds that there are, and which of them suspended runs need",
+		Long: `List the guest builds that new runs use, those that are kept in guest.builds,
+and those that suspended runs need, with the number of these runs.
+Which runs these are, --json says, and so does the build of each run in quoin state ls.
+A build that runs need and that is nowhere is "missing": quoin state upgrade replays
+those that it can. For the others put its quoin-guest back into guest.builds, or abort them.
+Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
+		Example: `  quoin state builds
+  quoin state builds --state /var/lib/quoin --json`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.with(cmd, func(ctx context.Context, s *storedState) error {
+				list, err := s.listBuilds(ctx)
+				if err != nil {
+					return err
+				}
+				if o.json {
+					err = output.PrintJSON(cmd.OutOrStdout(), list)
+				} else {
+					err = printBuilds(cmd.OutOrStdout(), list, time.Now())
+				}
+				if err == nil && slices.ContainsFunc(list, func(b *stateBuild) bool { return b.missing() }) {
+					return cli.ExitError{Code: cli.ExitFailed}
+				}
+				return err
+			})
+		},
+	}
+	o.bind(cmd)
+	return cmd
+}
+
+// listBuilds returns the builds: those of new runs first, then by the number of their runs.
+func (s *storedState) listBuilds(ctx context.Context) ([]*stateBuild, error) {
+	needed, err := s.needs(ctx)
+	var unreadable *unreadableError
+	if err != nil && !errors.As(err, &unreadable) {
+		return nil, err
+	}
+	known := map[string]*stateBuild{}
+	of := func(id string) *stateBuild {
+		if known[id] == nil {
+			known[id] = &stateBuild{Build: id}
+		}
+		return known[id]
+	}
+	for id, n := range needed {
+		b := of(id)
+		b.Engine, b.Runs, b.RunIDs = n.engine, len(n.runs), n.runs
+	}
+	if s.builds != nil {
+		kept, err := s.builds.List()
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range kept {
+			b := of(k.ID)
+			b.Kept, b.Bytes, b.Used = true, k.Bytes, k.Used
+		}
+	}
+	for _, id := range s.installed() {
+		of(id).Installed = true
+	}
+	out := make([]*stateBuild, 0, len(known))
+	for _, b := range known {
+		out = append(out, b)
+	}
+	slices.SortFunc(out, func(a, b *stateBuild) int {
+		return cmp.Or(cmp.Compare(btoi(b.Installed), btoi(a.Installed)), cmp.Compare(b.Runs, a.Runs), b.Used.Compare(a.Used), cmp.Compare(a.Build, b.Build))
+	})
+	return out, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// installed are the builds that hosts of this configuration have by themselves: of each
+// engine whose worker is there.
+func (s *storedState) installed() (ids []string) {
+	g := s.config.Guests
+	for _, engine := range []host.EngineChoice{host.EngineDefault, host.EngineNative} {
+		_, id, err := guestrt.FindWorker(guestrt.Config{Engine: engine, GuestPath: g.Path, NativePath: g.NativePath})
+		if hexID := hex.EncodeToString(id[:]); err == nil && !slices.Contains(ids, hexID) {
+			ids = append(ids, hexID)
+		}
+	}
+	return ids
+}
+
+func printBuilds(w io.Writer, list []*stateBuild, now time.Time) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "BUILD\tRUNS\tSIZE\tUSED\tSTATE\tENGINE")
+	for _, b := range list {
+		size, used := "-", "-"
+		if b.Kept {
+			size, used = output.KiB(int(b.Bytes)), now.Sub(b.Used).Round(time.Second).String()+" ago"
+		}
+		terminal.Fprintf(tw, "%.12s\t%d\t%s\t%s\t%s\t%s\n", b.Build, b.Runs, size, used, b.state(now), terminal.Short(b.Engine))
+	}
+	return tw.Flush()
+}
+
+// state says in a word or two what becomes of the build.
+func (b *stateBuild) state(now time.Time) string {
+	switch {
+	case b.missing():
+		return "missing"
+	case b.Installed:
+		return "new runs"
+	case b.Runs > 0:
+		return "needed"
+	case b.Kept && now.Sub(b.Used) < guestbuilds.UnusedFor:
+		return "in use"
+	}
+	return "unneeded"
+}

@@ -1,0 +1,103 @@
+package statecmd
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/internal/terminal"
+)
+
+// stateCollected is what state gc has removed, as JSON.
+type stateCollected struct {
+	DryRun bool                `json:"dryRun,omitempty"`
+	Left   int                 `json:"left"` // suspended runs
+	Builds []guestbuilds.Build `json:"builds"`
+}
+
+func newStateGC() *cobra.Command {
+	var o stateOptions
+	var dry bool
+	unused := guestbuilds.UnusedFor
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove what has expired, and guest builds that no suspended run needs",
+		Long: `Remove runs, results and approvals whose time is over, as a host does once a minute, and
+the builds in guest.builds that no suspended run needs and that no host has used for
+an hour. As long as there is a run that cannot be read, no build goes: the run may
+need it. quoin state check shows such runs.`,
+		Example: `  quoin state gc --dry-run
+  quoin state gc --state /var/lib/quoin --unused-for 24h`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if unused < 2*time.Minute {
+				return cli.Usagef("--unused-for is %v, expected 2m or more: hosts say once a minute what they use", unused)
+			}
+			return o.with(cmd, func(ctx context.Context, s *storedState) error {
+				got, err := s.collect(ctx, time.Now().Add(-unused), dry)
+				if err != nil {
+					return err
+				}
+				if o.json {
+					return output.PrintJSON(cmd.OutOrStdout(), got)
+				}
+				return got.print(cmd.OutOrStdout())
+			})
+		},
+	}
+	o.bind(cmd)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "show which builds would go, and remove nothing")
+	cmd.Flags().DurationVar(&unused, "unused-for", unused, "keep builds that a host has used in this time")
+	return cmd
+}
+
+// collect removes what has expired, and the builds that no run needs.
+func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (*stateCollected, error) {
+	out := &stateCollected{DryRun: dry, Builds: []guestbuilds.Build{}}
+	if !dry {
+		if err := s.config.Approvals.Store.Sweep(ctx, time.Now()); err != nil {
+			return nil, err
+		}
+		if _, err := s.config.Store.Sweep(ctx, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	needed := map[string]bool{}
+	ask := func(ctx context.Context) (map[string]bool, error) {
+		runs, err := s.needs(ctx)
+		for id, n := range runs {
+			needed[id] = true
+			out.Left += len(n.runs)
+		}
+		for _, id := range s.installed() {
+			needed[id] = true
+		}
+		return needed, err
+	}
+	if s.builds == nil {
+		_, err := ask(ctx)
+		return out, err
+	}
+	removed, err := s.builds.Collect(ctx, before, dry, ask)
+	out.Builds = append(out.Builds, removed...)
+	return out, err
+}
+
+func (c *stateCollected) print(w io.Writer) error {
+	verb := "removed"
+	if c.DryRun {
+		verb = "would remove"
+	}
+	for _, b := range c.Builds {
+		if _, err := terminal.Fprintf(w, "%s build %.12s, %s\n", verb, b.ID, output.KiB(int(b.Bytes))); err != nil {
+			return err
+		}
+	}
+	_, err := terminal.Fprintf(w, "%s %d builds; %d suspended runs are left\n", verb, len(c.Builds), c.Left)
+	return err
+}
