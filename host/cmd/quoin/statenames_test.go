@@ -55,7 +55,7 @@ func nameOf(t *testing.T, e ast.Expr) string {
 			return text
 		}
 	case *ast.Ident:
-		if text, ok := map[string]string{"keyFileName": app.KeyFileName, "nodeWork": nodeWork, "name": ""}[e.Name]; ok {
+		if text, ok := map[string]string{"KeyFileName": app.KeyFileName, "nodeWork": nodeWork, "name": ""}[e.Name]; ok {
 			return text
 		}
 	}

@@ -3,6 +3,8 @@
 package app
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
@@ -19,6 +21,7 @@ type Flags struct {
 	Agent, SessionKey, turn         string   // of the session, in addition to its id
 	Set                             []string // of --set
 	engine, logLevel, logFormat     cli.Choice
+	JSON                            bool
 	bodies                          bool // trajectories hold inputs and outputs
 	saysWhy                         bool // what is printed says what is wrong: the log need not
 	Show                            output.ResultPrinter
@@ -86,3 +89,13 @@ func (o *Flags) BindEngine(cmd *cobra.Command) {
 
 // DefaultSession is the session of commands that do not name one.
 const DefaultSession = "cli"
+
+// BindJSON adds --json, which Print heeds.
+func (o *Flags) BindJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
+}
+
+// Print prints what a command has to say: as JSON, or what text makes of it for people.
+func (o *Flags) Print(cmd *cobra.Command, v any, text func(*strings.Builder)) error {
+	return output.Print(cmd.OutOrStdout(), o.JSON, v, text)
+}

@@ -12,7 +12,30 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/gateway/client"
 )
+
+// Use calls far with the server that the flags name, or own if they name none.
+func (o *Flags) Use(cmd *cobra.Command, far func(*client.Client) error, own func() error) error {
+	c, err := o.Remote.Client(cmd)
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		return own()
+	}
+	defer c.Close()
+	return far(c)
+}
+
+// Existing is the configuration and the state directory, which must have been used.
+func (o *Flags) Existing() (f *configfile.File, state string, err error) {
+	if f, err = o.Load(); err != nil {
+		return nil, "", err
+	}
+	state, err = o.existingState(f)
+	return f, state, err
+}
 
 // WithHost calls do with a host of this process.
 func (o *Flags) WithHost(cmd *cobra.Command, do func(*host.Host) error) error {
@@ -85,15 +108,9 @@ func PinDir(state string) string { return filepath.Join(state, "mcp-pins") }
 // List asks the server, or makes a host whose plugins get throw-away data
 // directories: looking changes nothing.
 func (o *Flags) List(cmd *cobra.Command, print func(Backend) error) error {
-	c, err := o.Remote.Client(cmd)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-		return print(c)
-	}
-	return o.Inspect(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(Local{h}) })
+	return o.Use(cmd, func(c *client.Client) error { return print(c) }, func() error {
+		return o.Inspect(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(Local{h}) })
+	})
 }
 
 // Inspect makes a host that is only looked at.
@@ -129,7 +146,7 @@ func (o *Flags) Inspect(cmd *cobra.Command, stderr io.Writer, print func(*host.H
 // AddMCPState lets a host that is only looked at see servers as the hosts of the state
 // directory do: with their pins and sign-ins. A directory that was not used stays so.
 func (o *Flags) AddMCPState(ctx context.Context, f *configfile.File, cfg *host.Config) error {
-	state, err := o.ExistingState(f)
+	state, err := o.existingState(f)
 	if err != nil || len(f.MCP) == 0 {
 		return nil // a host has not used the directory yet
 	}

@@ -81,8 +81,8 @@ func (o *Flags) StateDir(f *configfile.File) (string, error) {
 	return paths.State(o.State, f.StateDir)
 }
 
-// ExistingState is the state directory, which must have been used.
-func (o *Flags) ExistingState(f *configfile.File) (string, error) {
+// existingState is the state directory, which must have been used.
+func (o *Flags) existingState(f *configfile.File) (string, error) {
 	state, err := o.StateDir(f)
 	if err != nil {
 		return "", err

@@ -45,27 +45,24 @@ call; any other answer goes to the tool that asks.`,
 			if err := given.check(); err != nil {
 				return err
 			}
-			s, done, err := a.decisions(cmd)
-			if err != nil {
-				return err
-			}
-			defer done()
-			asked, err := a.find(cmd.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			answers, err := given.read(asked.Questions)
-			if err != nil {
-				return err
-			}
-			got, err := s.AnswerQuestion(cmd.Context(), asked.ID, answers, Decider())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return output.PrintJSON(cmd.OutOrStdout(), got)
-			}
-			return a.printDecision(cmd, got)
+			return a.with(cmd, func(s Decisions) error {
+				asked, err := a.find(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				answers, err := given.read(asked.Questions)
+				if err != nil {
+					return err
+				}
+				got, err := s.AnswerQuestion(cmd.Context(), asked.ID, answers, Decider())
+				switch {
+				case err != nil:
+					return err
+				case a.JSON:
+					return output.PrintJSON(cmd.OutOrStdout(), got)
+				}
+				return a.printDecision(cmd, got)
+			})
 		},
 	}
 	a.bind(cmd)

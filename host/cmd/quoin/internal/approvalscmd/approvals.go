@@ -13,7 +13,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +57,6 @@ a denial. A call whose tool asks questions is not decided: answer it.`,
 // approver are the flags of all of these commands.
 type approver struct {
 	app.Flags
-	json bool
 	runs runstore.Store // once it is open
 }
 
@@ -65,7 +64,7 @@ func (a *approver) bind(cmd *cobra.Command) {
 	a.BindConfig(cmd)
 	cmd.Flags().StringVar(&a.State, "state", "", "state directory of the command that asks, or the database of several hosts (default: in the user's state home)")
 	cmd.Flags().StringVar(&a.Session, "session", "", "only approvals of this session (default: of all)")
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.BindJSON(cmd)
 	a.Remote.Bind(cmd)
 }
 
@@ -109,29 +108,21 @@ func (o ownDecisions) Grants(ctx context.Context) ([]*policy.Grant, error) {
 
 func (o ownDecisions) RevokeGrant(ctx context.Context, id string) error { return o.Forget(ctx, id) }
 
-// decisions returns those of the server, or of this system. Call done after use.
-func (a *approver) decisions(cmd *cobra.Command) (_ Decisions, done func(), _ error) {
-	c, err := a.Remote.Client(cmd)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c != nil {
-		return c, c.Close, nil
-	}
-	s, err := a.store(cmd)
-	if err != nil {
-		return nil, nil, errors.Join(err, a.CloseState())
-	}
-	return ownDecisions{s}, func() { _ = a.CloseState() }, nil // nothing is owned
+// with calls do with the decisions of the server, or of this system.
+func (a *approver) with(cmd *cobra.Command, do func(Decisions) error) error {
+	return a.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
+		s, err := a.store(cmd)
+		if err != nil {
+			return errors.Join(err, a.CloseState())
+		}
+		defer func() { _ = a.CloseState() }() // nothing is owned
+		return do(ownDecisions{s})
+	})
 }
 
 // store opens the approvals of the state directory, or of the database.
 func (a *approver) store(cmd *cobra.Command) (*policy.StoredApprovals, error) {
-	f, err := a.Load()
-	if err != nil {
-		return nil, err
-	}
-	state, err := a.ExistingState(f)
+	f, state, err := a.Existing()
 	if err != nil {
 		return nil, err
 	}
@@ -163,25 +154,22 @@ func newApprovalsList() *cobra.Command {
   quoin approvals list --server http://127.0.0.1:8787`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, done, err := a.decisions(cmd)
-			if err != nil {
-				return err
-			}
-			defer done()
-			if grants {
-				list, err := s.Grants(cmd.Context())
+			return a.with(cmd, func(s Decisions) error {
+				if grants {
+					list, err := s.Grants(cmd.Context())
+					if err != nil {
+						return err
+					}
+					return a.Print(cmd, list, func(b *strings.Builder) { listGrants(b, list) })
+				}
+				f := a.filter()
+				f.Resolved = all
+				list, err := s.Approvals(cmd.Context(), f)
 				if err != nil {
 					return err
 				}
-				return a.printGrants(cmd.OutOrStdout(), list)
-			}
-			f := a.filter()
-			f.Resolved = all
-			list, err := s.Approvals(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			return a.print(cmd.OutOrStdout(), list)
+				return a.Print(cmd, list, func(b *strings.Builder) { listApprovals(b, list) })
+			})
 		},
 	}
 	a.bind(cmd)
@@ -237,22 +225,22 @@ func newDecision(verb string, d policy.Decision, wait func() *cobra.Command) *co
 // decideAndSay decides, and says what was decided. If the run is suspended and the caller
 // wants to resume it, it returns the arguments of that wait.
 func (a *approver) decideAndSay(cmd *cobra.Command, id string, d policy.Decision, input string, resume func(*policy.Approval) bool) (words []string, _ error) {
-	s, done, err := a.decisions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	got, err := a.decide(cmd.Context(), s, id, d, input)
-	switch {
-	case err != nil:
-		return nil, err
-	case a.json:
-		return nil, output.PrintJSON(cmd.OutOrStdout(), got)
-	}
-	if words = a.waitWords(cmd.Context(), got); words == nil || !resume(got) || a.isHeld(cmd.Context(), got.RunID) {
-		return nil, a.printDecision(cmd, got)
-	}
-	_, err = io.WriteString(cmd.ErrOrStderr(), decisionText(got))
+	err := a.with(cmd, func(s Decisions) error {
+		got, err := a.decide(cmd.Context(), s, id, d, input)
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			return output.PrintJSON(cmd.OutOrStdout(), got)
+		}
+		wait := a.waitWords(cmd.Context(), got)
+		if wait == nil || !resume(got) || a.isHeld(cmd.Context(), got.RunID) {
+			return a.printDecision(cmd, got)
+		}
+		words = wait
+		_, err = io.WriteString(cmd.ErrOrStderr(), decisionText(got))
+		return err
+	})
 	return words, err
 }
 
@@ -369,20 +357,17 @@ func newRevoke() *cobra.Command {
 		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
 		Args:    cli.OneArg("GRANT_ID", "which quoin approvals list --remembered shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, done, err := a.decisions(cmd)
-			if err != nil {
+			return a.with(cmd, func(s Decisions) error {
+				err := s.RevokeGrant(cmd.Context(), args[0])
+				if errors.Is(err, policy.ErrNotFound) {
+					return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", terminal.Short(args[0]))
+				}
+				if err != nil || a.JSON {
+					return err
+				}
+				_, err = terminal.Fprintf(cmd.OutOrStdout(), "revoked %s\n", args[0])
 				return err
-			}
-			defer done()
-			err = s.RevokeGrant(cmd.Context(), args[0])
-			if errors.Is(err, policy.ErrNotFound) {
-				return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", terminal.Short(args[0]))
-			}
-			if err != nil || a.json {
-				return err
-			}
-			_, err = terminal.Fprintf(cmd.OutOrStdout(), "revoked %s\n", args[0])
-			return err
+			})
 		},
 	}
 	a.bind(cmd)
@@ -390,63 +375,43 @@ func newRevoke() *cobra.Command {
 	return cmd
 }
 
-// print shows approvals. What models and plugins have written is kept from being
+// listApprovals shows approvals. What models and plugins have written is kept from being
 // taken for something else by a terminal.
-func (a *approver) print(w io.Writer, list []*policy.Approval) error {
-	if a.json {
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tALWAYS COVERS\tINPUT")
-	for _, p := range list {
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.ID, p.State, p.Severity, terminal.Short(p.ToolID), terminal.Short(output.OwnerName(p.Session)), terminal.Short(p.Title),
-			cmp.Or(terminal.Short(p.AlwaysCovers), "-"), inputCell(p))
-	}
-	return tw.Flush()
+func listApprovals(b *strings.Builder, list []*policy.Approval) {
+	output.Table(b, "ID\tSTATE\tSEVERITY\tTOOL\tSESSION\tTITLE\tALWAYS COVERS\tINPUT", list, func(p *policy.Approval) []any {
+		return []any{p.ID, p.State, p.Severity, terminal.Short(p.ToolID), terminal.Short(output.OwnerName(p.Session)), terminal.Short(p.Title), cmp.Or(terminal.Short(p.AlwaysCovers), "-"), inputCell(p)}
+	})
 }
 
-func (a *approver) printGrants(w io.Writer, list []*policy.Grant) error {
-	if a.json {
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY")
-	for _, g := range list {
+func listGrants(b *strings.Builder, list []*policy.Grant) {
+	output.Table(b, "ID\tTOOL\tHOOK\tSUBJECT\tSEVERITY\tSESSION\tEXPIRES\tBY", list, func(g *policy.Grant) []any {
 		s := codemode.Session{AgentID: g.AgentID, SessionKey: g.SessionKey, SessionID: g.SessionID}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, terminal.Short(g.ToolID), terminal.Short(g.Hook), terminal.Short(cmp.Or(g.Subject, "(any)")), g.Severity, terminal.Short(output.OwnerName(s)),
-			g.Expires.Format(time.RFC3339), terminal.Short(g.By))
-	}
-	return tw.Flush()
+		return []any{g.ID, terminal.Short(g.ToolID), terminal.Short(g.Hook), terminal.Short(cmp.Or(g.Subject, "(any)")), g.Severity, terminal.Short(output.OwnerName(s)), g.Expires.Format(time.RFC3339), terminal.Short(g.By)}
+	})
 }
 
 // pending are the approvals that wait for a person.
-func (a *approver) pending(cmd *cobra.Command) ([]cobra.Completion, error) {
-	d, done, err := a.decisions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	list, err := d.Approvals(cmd.Context(), a.filter())
-	var names []cobra.Completion
-	for _, one := range list {
-		if one.State == policy.StatePending {
-			names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
+func (a *approver) pending(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := a.with(cmd, func(s Decisions) error {
+		list, err := s.Approvals(cmd.Context(), a.filter())
+		for _, one := range list {
+			if one.State == policy.StatePending {
+				names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
+			}
 		}
-	}
+		return err
+	})
 	return names, err
 }
 
 // remembered are the approvals that were given for always.
-func (a *approver) remembered(cmd *cobra.Command) ([]cobra.Completion, error) {
-	d, done, err := a.decisions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	list, err := d.Grants(cmd.Context())
-	var names []cobra.Completion
-	for _, one := range list {
-		names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
-	}
+func (a *approver) remembered(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+	err := a.with(cmd, func(s Decisions) error {
+		list, err := s.Grants(cmd.Context())
+		for _, one := range list {
+			names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))
+		}
+		return err
+	})
 	return names, err
 }

@@ -27,27 +27,24 @@ func newApprovalsShow() *cobra.Command {
   quoin approvals show apr_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
 		Args: cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, done, err := a.decisions(cmd)
-			if err != nil {
-				return err
-			}
-			defer done()
-			f := a.filter()
-			f.Resolved = true
-			list, err := s.Approvals(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			for _, p := range list {
-				switch {
-				case p.ID != args[0]:
-				case a.json:
-					return output.PrintJSON(cmd.OutOrStdout(), p)
-				default:
-					return showApproval(cmd.OutOrStdout(), p, false)
+			return a.with(cmd, func(s Decisions) error {
+				f := a.filter()
+				f.Resolved = true
+				list, err := s.Approvals(cmd.Context(), f)
+				if err != nil {
+					return err
 				}
-			}
-			return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, terminal.Short(args[0]))
+				for _, p := range list {
+					switch {
+					case p.ID != args[0]:
+					case a.JSON:
+						return output.PrintJSON(cmd.OutOrStdout(), p)
+					default:
+						return showApproval(cmd.OutOrStdout(), p, false)
+					}
+				}
+				return fmt.Errorf("%w: %s. quoin approvals list --all shows those there are", policy.ErrNotFound, terminal.Short(args[0]))
+			})
 		},
 	}
 	a.bind(cmd)

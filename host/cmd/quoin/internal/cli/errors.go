@@ -46,6 +46,14 @@ type ExitError struct{ Code int }
 // Error implements error.
 func (e ExitError) Error() string { return fmt.Sprintf("exit %d", e.Code) }
 
+// Failed is err, or the exit code of a command that has said why it failed.
+func Failed(err error, failed bool) error {
+	if err == nil && failed {
+		err = ExitError{ExitFailed}
+	}
+	return err
+}
+
 // OneArg accepts one argument. Its error calls it name, and hint says where to find it.
 func OneArg(name, hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,17 +43,14 @@ with programs.run(name, input), and find it with tools.search.`,
 }
 
 // library are the flags of the commands that look into the store of programs.
-type library struct {
-	app.Flags
-	json bool
-}
+type library struct{ app.Flags }
 
 func (l *library) bind(cmd *cobra.Command) {
 	l.BindConfig(cmd)
 	f := cmd.Flags()
 	f.StringVar(&l.State, "state", "", "state directory of the command that ran the program, or the database of several hosts (default: in the user's state home)")
 	f.StringVar(&l.Session, "session", "", "only programs and runs of this session (default: of all)")
-	f.BoolVar(&l.json, "json", false, "print JSON")
+	l.BindJSON(cmd)
 	l.BindCaller(cmd)
 	l.Remote.Bind(cmd)
 }
@@ -158,31 +153,21 @@ func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name str
 
 // with calls do with the programs of the server, or of the state directory.
 func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
-	c, err := l.Remote.Client(cmd)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-		return do(c)
-	}
-	f, err := l.Load()
-	if err != nil {
-		return err
-	}
-	state, err := l.ExistingState(f)
-	if err != nil {
-		return err
-	}
-	cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-	if err := l.OpenRuns(cmd.Context(), f, state, &cfg); err != nil {
-		return err
-	}
-	dir, err := l.OpenPrograms(state, cfg.Store)
-	if err == nil {
-		err = do(ownPrograms{dir})
-	}
-	return errors.Join(err, l.CloseState())
+	return l.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
+		f, state, err := l.Existing()
+		if err != nil {
+			return err
+		}
+		cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
+		if err := l.OpenRuns(cmd.Context(), f, state, &cfg); err != nil {
+			return err
+		}
+		dir, err := l.OpenPrograms(state, cfg.Store)
+		if err == nil {
+			err = do(ownPrograms{dir})
+		}
+		return errors.Join(err, l.CloseState())
+	})
 }
 
 func newProgramsSave() *cobra.Command {
@@ -217,11 +202,9 @@ take an input starts with const { days } = programs.input({ days: 7 }), and
 				if err != nil {
 					return err
 				}
-				if l.json {
-					return output.PrintJSON(cmd.OutOrStdout(), p)
-				}
-				_, err = terminal.Fprintf(cmd.OutOrStdout(), "saved %s, for %s; cells run it with %s\n", p.Name, audienceOf(p), p.Call())
-				return err
+				return l.Print(cmd, p, func(b *strings.Builder) {
+					terminal.Fprintf(b, "saved %s, for %s; cells run it with %s\n", p.Name, audienceOf(p), p.Call())
+				})
 			})
 		},
 	}
@@ -283,11 +266,8 @@ func newProgramsList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if l.json {
-					return output.PrintJSON(cmd.OutOrStdout(), list)
-				}
 				_, own := s.(ownPrograms)
-				return listPrograms(cmd.OutOrStdout(), list, !own)
+				return l.Print(cmd, list, func(b *strings.Builder) { listPrograms(b, list, !own) })
 			})
 		},
 	}
@@ -296,24 +276,18 @@ func newProgramsList() *cobra.Command {
 }
 
 // listPrograms has a column of reviews where the tools are known.
-func listPrograms(w io.Writer, list []host.ProgramReview, reviewed bool) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	column := ""
+func listPrograms(b *strings.Builder, list []host.ProgramReview, reviewed bool) {
+	head := "NAME\tFOR\tSAVED\tBY\tTOOLS\tDESCRIPTION"
 	if reviewed {
-		column = "REVIEW\t"
+		head = "NAME\tFOR\tSAVED\tBY\tTOOLS\tREVIEW\tDESCRIPTION"
 	}
-	fmt.Fprintf(tw, "NAME\tFOR\tSAVED\tBY\tTOOLS\t%sDESCRIPTION\n", column)
-	for _, p := range list {
-		switch {
-		case !reviewed:
-		case len(p.Changes) > 0:
-			column = "needed\t"
-		default:
-			column = "-\t"
+	output.Table(b, head, list, func(p host.ProgramReview) []any {
+		row := []any{p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), terminal.Short(p.By), len(p.Tools)}
+		if reviewed {
+			row = append(row, map[bool]string{true: "needed", false: "-"}[len(p.Changes) > 0])
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s%s\n", p.Name, audienceOf(p.Program), p.Saved.UTC().Format(time.DateTime), terminal.Short(p.By), len(p.Tools), column, terminal.Short(p.Description))
-	}
-	return tw.Flush()
+		return append(row, terminal.Short(p.Description))
+	})
 }
 
 func newProgramsShow() *cobra.Command {
@@ -330,10 +304,7 @@ func newProgramsShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if l.json {
-					return output.PrintJSON(cmd.OutOrStdout(), p)
-				}
-				return showProgram(cmd.OutOrStdout(), p)
+				return l.Print(cmd, p, func(b *strings.Builder) { showProgram(b, p) })
 			})
 		},
 	}
@@ -342,24 +313,16 @@ func newProgramsShow() *cobra.Command {
 	return cmd
 }
 
-func showProgram(w io.Writer, p *host.ProgramReview) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, line := range [][2]string{
+func showProgram(b *strings.Builder, p *host.ProgramReview) {
+	fields := [][2]string{
 		{"name", p.Name}, {"description", p.Description}, {"run with", p.Call()}, {"for", audienceOf(p.Program)},
 		{"language", p.Language}, {"saved", p.Saved.UTC().Format(time.RFC3339)}, {"by", p.By}, {"run", p.RunID},
-	} {
-		if line[1] != "" {
-			terminal.Fprintf(tw, "%s\t%s\n", line[0], line[1])
-		}
 	}
 	for _, t := range p.Tools {
-		terminal.Fprintf(tw, "tool\t%s\n", t.ID)
+		fields = append(fields, [2]string{"tool", t.ID})
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := terminal.Fprintf(w, "\n%s\n", p.Code)
-	return err
+	output.Fields(b, fields)
+	terminal.Fprintf(b, "\n%s\n", p.Code)
 }
 
 func newProgramsRun() *cobra.Command {
@@ -407,7 +370,6 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 func newProgramsReview() *cobra.Command {
 	var o app.Flags
 	var accept string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "review NAME",
 		Short: "Show which tools of a saved program have changed, and accept that",
@@ -432,72 +394,44 @@ Exit status: 0 nothing has changed, or all was accepted; 1 there are changes.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					err = output.PrintJSON(cmd.OutOrStdout(), p)
-				} else {
-					err = printReview(cmd.OutOrStdout(), p, cmd.Flags().Changed("accept"))
-				}
-				if err == nil && len(p.Changes) > 0 {
-					return cli.ExitError{Code: cli.ExitFailed}
-				}
-				return err
+				err = o.Print(cmd, p, func(b *strings.Builder) { printReview(b, p, cmd.Flags().Changed("accept")) })
+				return cli.Failed(err, len(p.Changes) > 0)
 			})
 		},
 	}
 	o.Bind(cmd, true)
 	o.BindCaller(cmd)
 	cmd.Flags().StringVar(&accept, "accept", "", "take the tools as they are now for those the program was saved with, if they and the program still have this digest, which a review shows")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }
 
-func printReview(w io.Writer, p *host.ProgramReview, accepted bool) error {
+func printReview(b *strings.Builder, p *host.ProgramReview, accepted bool) {
 	if len(p.Changes) == 0 {
-		are := "all as they were"
-		if accepted {
-			are = "accepted as they are now"
-		}
-		_, err := terminal.Fprintf(w, "%s: its tools are %s\n", p.Name, are)
-		return err
+		terminal.Fprintf(b, "%s: its tools are %s\n", p.Name, map[bool]string{false: "all as they were", true: "accepted as they are now"}[accepted])
+		return
 	}
-	gone := false
+	next := fmt.Sprintf("look at the program and at the changes, then accept them with: quoin programs review %s --accept %s", p.Name, p.Digest)
 	for _, c := range p.Changes {
 		is := c.Is
 		if is == "" {
-			is, gone = "gone", true
+			is = "gone"
+			next = "a tool that is gone cannot be accepted: give the --plugins, --config and --session of the program's run, or write the program again and save it with --replace"
 		}
-		if _, err := terminal.Fprintf(w, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "%s\n  was %s\n  is  %s\n", c.Tool, c.Was, is)
 		if c.Was == is {
-			if _, err := fmt.Fprintln(w, "  they differ in what is left out here: formats, bounds, descriptions, what is deep or long"); err != nil {
-				return err
-			}
+			b.WriteString("  they differ in what is left out here: formats, bounds, descriptions, what is deep or long\n")
 		}
 	}
-	if _, err := terminal.Fprintf(w, "the program:\n\n%s\n\n", p.Code); err != nil {
-		return err
-	}
-	next := fmt.Sprintf("look at the program and at the changes, then accept them with: quoin programs review %s --accept %s", p.Name, p.Digest)
-	if gone {
-		next = "a tool that is gone cannot be accepted: give the --plugins, --config and --session of the program's run, or write the program again and save it with --replace"
-	}
-	_, err := terminal.Fprintln(w, next)
-	return err
+	terminal.Fprintf(b, "the program:\n\n%s\n\n%s\n", p.Code, next)
 }
 
 // withPrograms calls do with the programs of the server, or of a host that is made with
 // its tools.
 func withPrograms(o *app.Flags, cmd *cobra.Command, do func(savedPrograms) error) error {
-	c, err := o.Remote.Client(cmd)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-		return do(c)
-	}
-	return o.WithHost(cmd, func(h *host.Host) error { return do(h) })
+	return o.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
+		return o.WithHost(cmd, func(h *host.Host) error { return do(h) })
+	})
 }
 
 func newProgramsRemove() *cobra.Command {

@@ -30,8 +30,9 @@ func TestReviewsNameTheNextStep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := printReview(&b, &host.ProgramReview{Program: program, Changes: tc.changes, Digest: "d1"}, tc.accepted); err != nil || !strings.HasSuffix(b.String(), tc.want) {
-				t.Errorf("%v: %s", err, b.String())
+			printReview(&b, &host.ProgramReview{Program: program, Changes: tc.changes, Digest: "d1"}, tc.accepted)
+			if !strings.HasSuffix(b.String(), tc.want) {
+				t.Error(b.String())
 			}
 		})
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,17 +36,14 @@ directory also has those that are done while no one has fetched their results.`
 }
 
 // keeper are the flags of these commands.
-type keeper struct {
-	app.Flags
-	json bool
-}
+type keeper struct{ app.Flags }
 
 func (k *keeper) bind(cmd *cobra.Command) {
 	k.BindConfig(cmd)
 	f := cmd.Flags()
 	f.StringVar(&k.State, "state", "", "state directory of the command that suspended the runs, or the database of several hosts (default: in the user's state home)")
 	f.StringVar(&k.Session, "session", "", "only runs of this session (default: of all)")
-	f.BoolVar(&k.json, "json", false, "print JSON")
+	k.BindJSON(cmd)
 	k.BindCaller(cmd)
 	k.Remote.Bind(cmd)
 }
@@ -126,15 +121,11 @@ func (o ownRuns) EndRun(ctx context.Context, s host.Session, id string) (*host.R
 // with calls do with the runs of the server, or of a host that is made for the state
 // directory and has neither plugins nor MCP servers.
 func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
-	c, err := k.Remote.Client(cmd)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-		return do(c)
-	}
-	f, err := k.Load()
+	return k.Use(cmd, func(c *client.Client) error { return do(c) }, func() error { return k.withOwn(cmd, do) })
+}
+
+func (k *keeper) withOwn(cmd *cobra.Command, do func(suspended) error) error {
+	f, state, err := k.Existing()
 	if err != nil {
 		return err
 	}
@@ -142,10 +133,6 @@ func (k *keeper) with(cmd *cobra.Command, do func(suspended) error) error {
 	cfg := host.Config{Guests: full.Guests, Logger: full.Logger}
 	cfg.Guests.Prepared = 1
 	cfg.Settings.Isolation = host.IsolationBestEffort // no cell runs
-	state, err := k.ExistingState(f)
-	if err != nil {
-		return err
-	}
 	if err := k.OpenState(cmd.Context(), f, state, &cfg); err != nil {
 		return err
 	}
@@ -182,10 +169,7 @@ func newRunsList() *cobra.Command {
 					}
 					list = append(list, done...)
 				}
-				if k.json {
-					return output.PrintJSON(cmd.OutOrStdout(), list)
-				}
-				return listSuspended(cmd.OutOrStdout(), list, time.Now())
+				return k.Print(cmd, list, func(b *strings.Builder) { listSuspended(b, list, time.Now()) })
 			})
 		},
 	}
@@ -194,11 +178,9 @@ func newRunsList() *cobra.Command {
 }
 
 // listSuspended prints runs, and how many no guest can go on with.
-func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION")
+func listSuspended(b *strings.Builder, list []host.RunInfo, now time.Time) {
 	foreign := 0
-	for _, r := range list {
+	output.Table(b, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION", list, func(r host.RunInfo) []any {
 		if r.Foreign {
 			foreign++
 		}
@@ -206,14 +188,11 @@ func listSuspended(w io.Writer, list []host.RunInfo, now time.Time) error {
 		if !r.Created.IsZero() {
 			age = now.Sub(r.Created).Round(time.Second).String()
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Status, r.Reason, age,
-			expiry(r, now), output.KiB(r.ImageBytes), build(r), terminal.Short(output.OwnerName(r.Session)))
+		return []any{r.ID, r.Status, r.Reason, age, expiry(r, now), output.KiB(r.ImageBytes), build(r), terminal.Short(output.OwnerName(r.Session))}
+	})
+	if foreign > 0 {
+		terminal.Fprintf(b, "%d of %d belong to another build of the guest, which is not here. A wait replays them on this one if that is possible, and quoin state upgrade says which are not: these need that quoin-guest in guest.builds\n", foreign, len(list))
 	}
-	if err := tw.Flush(); err != nil || foreign == 0 {
-		return err
-	}
-	_, err := terminal.Fprintf(w, "%d of %d belong to another build of the guest, which is not here. A wait replays them on this one if that is possible, and quoin state upgrade says which are not: these need that quoin-guest in guest.builds\n", foreign, len(list))
-	return err
 }
 
 func expiry(r host.RunInfo, now time.Time) string {
@@ -249,10 +228,7 @@ func newRunsShow() *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
-				if k.json {
-					return output.PrintJSON(cmd.OutOrStdout(), r)
-				}
-				return k.show(cmd.OutOrStdout(), r)
+				return k.Print(cmd, r, func(b *strings.Builder) { k.show(b, r) })
 			})
 		},
 	}
@@ -261,30 +237,25 @@ func newRunsShow() *cobra.Command {
 	return cmd
 }
 
-func (k *keeper) show(w io.Writer, r host.RunInfo) error {
+func (k *keeper) show(b *strings.Builder, r host.RunInfo) {
 	now := time.Now()
 	where := r.Origin
 	if far := k.Remote.Args(); far != nil {
 		where = far
 	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, line := range [][2]string{
+	fields := [][2]string{
 		{"id", r.ID}, {"status", string(r.Status)}, {"reason", string(r.Reason)}, {"language", r.Language},
 		{"session", terminal.Short(output.OwnerName(r.Session))}, {"agent turn", terminal.Short(r.Session.TurnID)},
 		{"created", r.Created.UTC().Format(time.RFC3339)}, {"age", now.Sub(r.Created).Round(time.Second).String()},
 		{"expires", expiry(r, now)}, {"size", output.KiB(r.ImageBytes)}, {"guest build", build(r)},
-	} {
-		if line[1] != "" {
-			terminal.Fprintf(tw, "%s\t%s\n", line[0], line[1])
-		}
 	}
 	for _, c := range r.PendingToolCalls {
-		terminal.Fprintf(tw, "pending\t%s %s\n", c.ID, terminal.Short(c.Tool))
+		fields = append(fields, [2]string{"pending", c.ID + " " + terminal.Short(c.Tool)})
 	}
 	if r.Status == host.RunWaiting && !r.Foreign {
-		terminal.Fprintf(tw, "go on with\t%s\n", app.WaitLine(r.ID, r.Session, where))
+		fields = append(fields, [2]string{"go on with", app.WaitLine(r.ID, r.Session, where)})
 	}
-	return tw.Flush()
+	output.Fields(b, fields)
 }
 
 func newRunsAbort() *cobra.Command {
@@ -303,28 +274,16 @@ tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 u
 				if err != nil {
 					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
-				if err := printAborted(cmd.OutOrStdout(), res, k.json); err != nil || res.Code == host.CodeAborted {
-					return err
-				}
-				return cli.ExitError{Code: cli.ExitFailed}
+				err = k.Print(cmd, res, func(b *strings.Builder) {
+					terminal.Fprintln(b, res.Error+map[bool]string{true: " It had called tools."}[res.Code == host.CodeAborted && res.Dispatched])
+				})
+				return cli.Failed(err, res.Code != host.CodeAborted)
 			})
 		},
 	}
 	cmd.ValidArgsFunction = cli.CompleteFirst(k.names)
 	k.bind(cmd)
 	return cmd
-}
-
-func printAborted(w io.Writer, res *host.Result, asJSON bool) error {
-	if asJSON {
-		return output.PrintJSON(w, res)
-	}
-	text := res.Error
-	if res.Code == host.CodeAborted && res.Dispatched {
-		text += " It had called tools."
-	}
-	_, err := terminal.Fprintln(w, text)
-	return err
 }
 
 // names are the runs that have not ended.

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +21,8 @@ import (
 // undoer are the flags of quoin undo.
 type undoer struct {
 	app.Flags
-	dryRun, json bool
-	skip         []string
+	dryRun bool
+	skip   []string
 }
 
 func NewUndo() *cobra.Command {
@@ -61,7 +60,7 @@ Exit status: 0 undone, 1 an inverse has failed, 2 usage, 3 an inverse waits.`,
 	u.BindCaller(cmd)
 	f.BoolVar(&u.dryRun, "dry-run", false, "show what would be undone, and call nothing")
 	f.StringArrayVar(&u.skip, "skip", nil, "leave what this call has changed as it is; may be repeated")
-	f.BoolVar(&u.json, "json", false, "print JSON")
+	u.BindJSON(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFirst(u.names)
 	return cmd
 }
@@ -113,15 +112,9 @@ func (o ownEffects) Undo(ctx context.Context, s host.Session, runID string, opts
 
 // with calls do with the effects of the server, or of a host of this process.
 func (u *undoer) with(cmd *cobra.Command, do func(effects) error) error {
-	c, err := u.Remote.Client(cmd)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-		return do(c)
-	}
-	return u.WithHost(cmd, func(h *host.Host) error { return do(ownEffects{h}) })
+	return u.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
+		return u.WithHost(cmd, func(h *host.Host) error { return do(ownEffects{h}) })
+	})
 }
 
 // newest is how the command line writes the newest run.
@@ -170,20 +163,14 @@ func (u *undoer) undo(cmd *cobra.Command, e effects, runID string) error {
 
 // print shows the effects of a run in the order in which they are undone.
 func (u *undoer) print(cmd *cobra.Command, j *host.RunEffects) error {
-	if u.json {
-		return output.PrintJSON(cmd.OutOrStdout(), j)
-	}
-	w := cmd.OutOrStdout()
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "CALL\tTOOL\tSTATE\tINVERSE")
-	for i := len(j.Effects) - 1; i >= 0; i-- {
-		e := &j.Effects[i]
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\n", e.CallID, terminal.Short(e.Tool), undoWord(e), inverseCell(e))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	return u.printNext(w, j)
+	return u.Print(cmd, j, func(b *strings.Builder) {
+		last := slices.Clone(j.Effects)
+		slices.Reverse(last)
+		output.Table(b, "CALL\tTOOL\tSTATE\tINVERSE", last, func(e runstore.Effect) []any {
+			return []any{e.CallID, terminal.Short(e.Tool), undoWord(&e), inverseCell(&e)}
+		})
+		printNext(b, j)
+	})
 }
 
 func inverseCell(e *runstore.Effect) string {
@@ -198,23 +185,16 @@ func inverseCell(e *runstore.Effect) string {
 }
 
 // printNext says what is left to do.
-func (u *undoer) printNext(w io.Writer, j *host.RunEffects) error {
-	var lines []string
+func printNext(b *strings.Builder, j *host.RunEffects) {
 	if j.Omitted > 0 {
-		lines = append(lines, fmt.Sprintf("%d more calls may have changed something that is not undone", j.Omitted))
+		terminal.Fprintf(b, "%d more calls may have changed something that is not undone\n", j.Omitted)
 	}
-	switch j.Status {
-	case host.UndoDone:
-		lines = append(lines, "nothing is left that can be undone")
-	case host.UndoOpen:
-		lines = append(lines, "undo it with: quoin undo "+j.RunID)
-	case host.UndoStopped:
-		lines = append(lines, "stopped: go on with quoin undo "+j.RunID+", or leave a call as it is with --skip CALL")
-	case host.UndoWaiting:
-		lines = append(lines, "waiting: quoin approvals list shows for whom; go on with quoin undo "+j.RunID)
-	}
-	_, err := terminal.Fprintln(w, strings.Join(lines, "\n"))
-	return err
+	terminal.Fprintln(b, map[host.UndoStatus]string{
+		host.UndoDone:    "nothing is left that can be undone",
+		host.UndoOpen:    "undo it with: quoin undo " + j.RunID,
+		host.UndoStopped: "stopped: go on with quoin undo " + j.RunID + ", or leave a call as it is with --skip CALL",
+		host.UndoWaiting: "waiting: quoin approvals list shows for whom; go on with quoin undo " + j.RunID,
+	}[j.Status])
 }
 
 // names are the runs that can be undone.

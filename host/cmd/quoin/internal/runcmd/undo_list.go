@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,16 +43,12 @@ func (u *undoer) list(cmd *cobra.Command, e effects) error {
 			list = append(list, l)
 		}
 	}
-	if u.json {
-		return output.PrintJSON(cmd.OutOrStdout(), list)
-	}
-	now, tw := time.Now(), tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tAGE\tEXPIRES\tSESSION\tEFFECTS")
-	for _, l := range list {
-		terminal.Fprintf(tw, "%s\t%s\tin %s\t%s\t%s\n", l.RunID, now.Sub(l.Created).Round(time.Second), l.Expires.Sub(now).Round(time.Second),
-			terminal.Short(output.OwnerName(l.Session)), l.cell())
-	}
-	return tw.Flush()
+	return u.Print(cmd, list, func(b *strings.Builder) {
+		now := time.Now()
+		output.Table(b, "RUN\tAGE\tEXPIRES\tSESSION\tEFFECTS", list, func(l *listedUndo) []any {
+			return []any{l.RunID, now.Sub(l.Created).Round(time.Second), "in " + l.Expires.Sub(now).Round(time.Second).String(), terminal.Short(output.OwnerName(l.Session)), l.cell()}
+		})
+	})
 }
 
 // look says how far the effects of a run have come. It returns nil for a run whose time
@@ -103,22 +97,15 @@ func (l *listedUndo) cell() string {
 
 // undoWord is what people are told of the state of an effect.
 func undoWord(e *runstore.Effect) string {
-	switch e.State {
-	case runstore.EffectDone:
-		return "can be undone"
-	case runstore.EffectFinal:
-		return "cannot be undone"
-	case runstore.EffectUnknown:
-		return "effect unknown"
-	case runstore.EffectReverted:
-		return "undone"
-	case runstore.EffectReverting:
-		if e.Reason != "" {
-			return "undo in doubt"
-		}
-		return "being undone"
-	case runstore.EffectFailed:
-		return "undo failed"
+	if e.State == runstore.EffectReverting && e.Reason != "" {
+		return "undo in doubt"
 	}
-	return string(e.State)
+	return cmp.Or(map[runstore.EffectState]string{
+		runstore.EffectDone:      "can be undone",
+		runstore.EffectFinal:     "cannot be undone",
+		runstore.EffectUnknown:   "effect unknown",
+		runstore.EffectReverted:  "undone",
+		runstore.EffectReverting: "being undone",
+		runstore.EffectFailed:    "undo failed",
+	}[e.State], string(e.State))
 }

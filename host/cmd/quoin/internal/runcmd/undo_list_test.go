@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -56,7 +57,7 @@ func TestUndoListsStates(t *testing.T) {
 		var out bytes.Buffer
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
-		err := (&undoer{json: asJSON}).list(cmd, e)
+		err := (&undoer{Flags: app.Flags{JSON: asJSON}}).list(cmd, e)
 		return out.String(), err
 	}
 	table, err := print(false)

@@ -6,9 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,15 +57,8 @@ Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 				if err != nil {
 					return err
 				}
-				if o.json {
-					err = output.PrintJSON(cmd.OutOrStdout(), list)
-				} else {
-					err = printBuilds(cmd.OutOrStdout(), list, time.Now())
-				}
-				if err == nil && slices.ContainsFunc(list, func(b *stateBuild) bool { return b.missing() }) {
-					return cli.ExitError{Code: cli.ExitFailed}
-				}
-				return err
+				err = o.Print(cmd, list, func(b *strings.Builder) { printBuilds(b, list, time.Now()) })
+				return cli.Failed(err, slices.ContainsFunc(list, (*stateBuild).missing))
 			})
 		},
 	}
@@ -135,17 +127,14 @@ func (s *storedState) installed() (ids []string) {
 	return ids
 }
 
-func printBuilds(w io.Writer, list []*stateBuild, now time.Time) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "BUILD\tRUNS\tSIZE\tUSED\tSTATE\tENGINE")
-	for _, b := range list {
+func printBuilds(b *strings.Builder, list []*stateBuild, now time.Time) {
+	output.Table(b, "BUILD\tRUNS\tSIZE\tUSED\tSTATE\tENGINE", list, func(b *stateBuild) []any {
 		size, used := "-", "-"
 		if b.Kept {
 			size, used = output.KiB(int(b.Bytes)), now.Sub(b.Used).Round(time.Second).String()+" ago"
 		}
-		terminal.Fprintf(tw, "%.12s\t%d\t%s\t%s\t%s\t%s\n", b.Build, b.Runs, size, used, b.state(now), terminal.Short(b.Engine))
-	}
-	return tw.Flush()
+		return []any{fmt.Sprintf("%.12s", b.Build), b.Runs, size, used, b.state(now), terminal.Short(b.Engine)}
+	})
 }
 
 // state says in a word or two what becomes of the build.

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -46,20 +46,13 @@ Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 				if err != nil {
 					return err
 				}
-				if o.json {
-					err = output.PrintJSON(cmd.OutOrStdout(), got)
-				} else {
+				err = o.Print(cmd, got, func(b *strings.Builder) {
 					for _, p := range got.Problems {
-						if _, err := terminal.Fprintf(cmd.OutOrStdout(), "%s %s: %s\n", p.Kind, p.ID, terminal.Line(p.Problem)); err != nil {
-							return err
-						}
+						terminal.Fprintf(b, "%s %s: %s\n", p.Kind, p.ID, terminal.Line(p.Problem))
 					}
-					_, err = terminal.Fprintf(cmd.OutOrStdout(), "%d read, %d problems\n", got.Items, len(got.Problems))
-				}
-				if err == nil && len(got.Problems) > 0 {
-					return cli.ExitError{Code: cli.ExitFailed}
-				}
-				return err
+					terminal.Fprintf(b, "%d read, %d problems\n", got.Items, len(got.Problems))
+				})
+				return cli.Failed(err, len(got.Problems) > 0)
 			})
 		},
 	}

@@ -2,7 +2,7 @@ package statecmd
 
 import (
 	"context"
-	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,10 +43,7 @@ need it. quoin state check shows such runs.`,
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return output.PrintJSON(cmd.OutOrStdout(), got)
-				}
-				return got.print(cmd.OutOrStdout())
+				return o.Print(cmd, got, got.print)
 			})
 		},
 	}
@@ -88,16 +85,13 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 	return out, err
 }
 
-func (c *stateCollected) print(w io.Writer) error {
+func (c *stateCollected) print(b *strings.Builder) {
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"
 	}
-	for _, b := range c.Builds {
-		if _, err := terminal.Fprintf(w, "%s build %.12s, %s\n", verb, b.ID, output.KiB(int(b.Bytes))); err != nil {
-			return err
-		}
+	for _, build := range c.Builds {
+		terminal.Fprintf(b, "%s build %.12s, %s\n", verb, build.ID, output.KiB(int(build.Bytes)))
 	}
-	_, err := terminal.Fprintf(w, "%s %d builds; %d suspended runs are left\n", verb, len(c.Builds), c.Left)
-	return err
+	terminal.Fprintf(b, "%s %d builds; %d suspended runs are left\n", verb, len(c.Builds), c.Left)
 }

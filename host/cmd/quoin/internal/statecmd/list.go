@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -44,10 +44,7 @@ A run without a session cannot be read, or has expired: see quoin state check.`,
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return output.PrintJSON(cmd.OutOrStdout(), list)
-				}
-				return printItems(cmd.OutOrStdout(), list, now)
+				return o.Print(cmd, list, func(b *strings.Builder) { printItems(b, list, now) })
 			})
 		},
 	}
@@ -80,17 +77,14 @@ func (s *storedState) list(ctx context.Context, now time.Time) ([]stateItem, err
 	return out, nil
 }
 
-func printItems(w io.Writer, list []stateItem, now time.Time) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tKIND\tSIZE\tEXPIRES\tBUILD\tSESSION")
-	for _, i := range list {
+func printItems(b *strings.Builder, list []stateItem, now time.Time) {
+	output.Table(b, "RUN\tKIND\tSIZE\tEXPIRES\tBUILD\tSESSION", list, func(i stateItem) []any {
 		session, build := "-", "-"
 		if i.Session != nil {
 			session, build = output.OwnerName(*i.Session), fmt.Sprintf("%.12s", i.GuestBuild)
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", i.ID, i.Kind, output.KiB(int(i.Bytes)), expiresIn(i.Expires, now), build, terminal.Short(session))
-	}
-	return tw.Flush()
+		return []any{i.ID, i.Kind, output.KiB(int(i.Bytes)), expiresIn(i.Expires, now), build, terminal.Short(session)}
+	})
 }
 
 // expiresIn says when something expires, or that it has.
@@ -130,10 +124,7 @@ hold what only the session of the run should see.`,
 				if err != nil {
 					return err
 				}
-				if o.json {
-					return output.PrintJSON(cmd.OutOrStdout(), r)
-				}
-				return r.print(cmd.OutOrStdout(), time.Now())
+				return o.Print(cmd, r, func(b *strings.Builder) { r.print(b, time.Now()) })
 			})
 		},
 	}
@@ -198,8 +189,8 @@ func (s *storedState) read(ctx context.Context, i runstore.Item, r *stateRun) (e
 	return err
 }
 
-func (r *stateRun) print(w io.Writer, now time.Time) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+func (r *stateRun) print(b *strings.Builder, now time.Time) {
+	tw := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	for _, i := range r.Items {
 		terminal.Fprintf(tw, "%s\t%s, expires %s\n", i.Kind, output.KiB(int(i.Bytes)), expiresIn(i.Expires, now))
 	}
@@ -222,5 +213,5 @@ func (r *stateRun) print(w io.Writer, now time.Time) error {
 	for _, p := range r.Problems {
 		terminal.Fprintf(tw, "problem\t%s\n", p)
 	}
-	return tw.Flush()
+	_ = tw.Flush() // a builder takes everything
 }

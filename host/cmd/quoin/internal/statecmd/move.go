@@ -106,12 +106,12 @@ func newCarry(c carry) *cobra.Command {
 				outcomes := []statemove.Outcome{}
 				err := s.carry(ctx, c, func(out statemove.Outcome) error {
 					outcomes = append(outcomes, out)
-					if o.json || out.What == statemove.Gone {
+					if o.JSON || out.What == statemove.Gone {
 						return nil
 					}
 					return printCarried(cmd.OutOrStdout(), out)
 				})
-				if o.json {
+				if o.JSON {
 					err = errors.Join(err, output.PrintJSON(cmd.OutOrStdout(), outcomes))
 				}
 				return errors.Join(err, left(outcomes))

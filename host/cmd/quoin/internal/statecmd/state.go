@@ -37,16 +37,12 @@ they work while hosts use it, and on what no host can read any more.`,
 }
 
 // stateOptions are the flags of these commands.
-type stateOptions struct {
-	app.Flags
-	json bool
-}
+type stateOptions struct{ app.Flags }
 
 func (o *stateOptions) bind(cmd *cobra.Command) {
 	o.BindConfig(cmd)
-	f := cmd.Flags()
 	o.BindState(cmd)
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.BindJSON(cmd)
 }
 
 // storedState is what a state directory keeps, without a host.
@@ -60,11 +56,7 @@ type storedState struct {
 
 // with calls do with the state that the flags name.
 func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *storedState) error) (err error) {
-	f, err := o.Load()
-	if err != nil {
-		return err
-	}
-	state, err := o.ExistingState(f)
+	f, state, err := o.Existing()
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,11 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tell := func(r StateUpgraded) error { return printUpgraded(cmd.OutOrStdout(), r, u.DryRun) }
-			if o.json {
+			if o.JSON {
 				tell = func(StateUpgraded) error { return nil }
 			}
 			list, err := o.upgrade(cmd, u, tell)
-			if o.json && list != nil {
+			if o.JSON && list != nil {
 				err = cmp.Or(output.PrintJSON(cmd.OutOrStdout(), list), err)
 			} else if err == nil {
 				err = printUpgrades(cmd.OutOrStdout(), list, u.DryRun)
@@ -66,11 +66,7 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 // upgrade replays the runs of the state directory on a host that has neither plugins nor MCP
 // servers, and tells of each.
 func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(StateUpgraded) error) (list []StateUpgraded, err error) {
-	f, err := o.Load()
-	if err != nil {
-		return nil, err
-	}
-	state, err := o.ExistingState(f)
+	f, state, err := o.Existing()
 	if err != nil {
 		return nil, err
 	}
