@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
@@ -17,26 +16,6 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/internal/text"
 )
-
-// toolCall is one call of a tool of this server.
-type toolCall struct {
-	server *Server
-	req    *mcp.CallToolRequest
-	caller host.Session
-	can    elicitation
-	// stateless says that the client is asked by a result, and not by a request.
-	stateless bool
-	// patient says that the call is over only when the program is, or waits for people.
-	patient bool
-	direct  bool          // a call of a direct tool
-	resumes bool          // a call of wait
-	wait    time.Duration // how long it may take; 0: as long as the settings allow
-	runID   string        // the run that the call is about, if that is known before
-	round   int           // how often the caller was asked
-	steps   float64       // of progress
-	wrong   string        // why the last answer did not fit; the client is asked again
-	result  func(*host.Result, []*policy.Approval) (*mcp.CallToolResult, error)
-}
 
 // perform answers a call: with a result of start or, if the call brings answers, of the
 // run that has waited for them. What then waits for a person is put to the caller.
@@ -131,33 +110,6 @@ func (c *toolCall) waitsFor(ctx context.Context, res *host.Result) ([]*policy.Ap
 	return c.approvals(ctx, res.RunID, false)
 }
 
-// approvals are those that a run waits for, and with resolved also those that it no longer does.
-func (c *toolCall) approvals(ctx context.Context, runID string, resolved bool) ([]*policy.Approval, error) {
-	list, err := c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: runID, Resolved: resolved})
-	if err != nil {
-		return nil, c.server.storeFailed(runID, err)
-	}
-	return list, nil
-}
-
-// requests are those approvals that the client can ask about, and their ids.
-func (c *toolCall) requests(waiting []*policy.Approval) (mcp.InputRequestMap, []string) {
-	requests, ids := mcp.InputRequestMap{}, []string{}
-	for _, a := range waiting {
-		asked := inputRequests(a, c.can)
-		for key, params := range asked {
-			if c.wrong != "" {
-				params.Message = "The last answer was not taken: " + c.wrong + "\n\n" + params.Message
-			}
-			requests[key] = params
-		}
-		if len(asked) > 0 {
-			ids = append(ids, a.ID)
-		}
-	}
-	return requests, ids
-}
-
 // expiry is when the first of the approvals is over.
 func expiry(waiting []*policy.Approval) time.Time {
 	first := time.Now().Add(maxStateHours * time.Hour)
@@ -229,16 +181,6 @@ func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputR
 	return c.last(ctx, c.goesOn(ctx, st.RunID)), nil
 }
 
-// outcome is what came of asking a caller about an approval.
-type outcome int
-
-const (
-	answered   outcome = iota
-	unanswered         // the client sent no answer: it is asked again
-	putOff             // the person made no choice
-	signingIn          // the person has opened the link; it is over when the token is there
-)
-
 // entered enters what a client has answered about an approval.
 func (c *toolCall) entered(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
 	if len(a.Questions) == 0 {
@@ -308,19 +250,21 @@ func (c *toolCall) by() string {
 	return "MCP client"
 }
 
-// storeFailed is what a client is told of an error of a store, which may name hosts, users
-// and paths.
-func (s *Server) storeFailed(runID string, err error) error {
-	s.options.Logger.Warn("the state of a run could not be read or stored", "run", runID, "error", err)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fmt.Sprintf("the state of the run %s cannot be read or stored now: ask again later. The log of the server says why.", runID)}
-}
-
-// invalidParams is the error of a call that cannot be taken as it is, unless err has a code
-// of its own.
-func invalidParams(err error) error {
-	var coded *jsonrpc.Error
-	if errors.As(err, &coded) {
-		return coded
+// enter enters what a client has answered about an approval. After a few answers that do not
+// fit, the client has declined.
+func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
+	out, err := c.entered(ctx, a, answers)
+	n := c.server.wrong.count(a.ID, !doesNotFit(err))
+	if !doesNotFit(err) {
+		return out, err
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+	c.server.options.Logger.Warn("an MCP client has answered what does not fit the question", "approval", a.ID, "run", a.RunID, "tool", a.ToolID, "times", n, "declined", n >= maxWrongAnswers)
+	if n < maxWrongAnswers {
+		return out, err
+	}
+	no := mcp.InputResponseMap{a.ID: &mcp.ElicitResult{Action: string(codemode.AnswerDecline)}}
+	for i := range a.Questions {
+		no[questionKey(a, i)] = no[a.ID]
+	}
+	return c.entered(ctx, a, no)
 }

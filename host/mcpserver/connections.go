@@ -2,19 +2,9 @@ package mcpserver
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// connections are those of older clients, with whose they are. They are shared: where there is no room for one more, the
-// oldest of who has the most goes.
-type connections struct {
-	mu   sync.Mutex
-	open []connection // the oldest first
-}
-
-type connection struct{ id, owner string }
 
 // opened notes a connection that a request has opened or used; id is "" where it has not.
 func (c *connections) opened(id, owner string) {

@@ -7,43 +7,13 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/modeltools"
-	"github.com/quoinhq/quoin/host/policy"
 )
-
-// directTools are the tools that clients see next to exec and wait.
-type directTools struct {
-	mu     sync.Mutex
-	byName map[string]directTool // as clients see them now
-	missed map[string]bool       // names of Options.Direct that were last found to name no tool
-}
-
-// directTool is one of them.
-type directTool struct {
-	id         string
-	definition *mcp.Tool
-	print      string // tells it from a changed one
-}
-
-// follow keeps the direct tools in line with those of the host until ctx ends. Clients
-// that listen are told of every change.
-func (s *Server) follow(ctx context.Context, changed <-chan struct{}) {
-	for {
-		select {
-		case <-changed:
-			s.syncDirect()
-			s.announce()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // syncDirect makes the direct tools again of what the host has now.
 func (s *Server) syncDirect() {
@@ -187,66 +157,4 @@ func (s *Server) callDirect(id string) mcp.ToolHandler {
 			return s.host.CallTool(ctx, c.caller, id, arguments(req))
 		})
 	}
-}
-
-// directResult is the Result of a program with a single call as the result of that call.
-func directResult(r *host.Result, waiting []*policy.Approval) (*mcp.CallToolResult, error) {
-	if r.Status == host.StatusWaiting {
-		res, err := programResult(r, waiting)
-		if err == nil {
-			res.IsError, res.StructuredContent = true, nil // it is no result of the tool
-		}
-		return res, err
-	}
-	res := &mcp.CallToolResult{Meta: mcp.Meta{MetaTelemetry: r.Telemetry}}
-	if r.Status == host.StatusFailed {
-		res.Content, res.IsError = []mcp.Content{&mcp.TextContent{Text: r.Error}}, true
-		return res, nil
-	}
-	if blocks := contentBlocks(r.Value); blocks != nil {
-		blocks.Meta = mcp.Meta{MetaTelemetry: r.Telemetry}
-		return blocks, nil
-	}
-	var text string
-	if json.Unmarshal(r.Value, &text) != nil {
-		text = string(r.Value)
-	}
-	res.Content = []mcp.Content{&mcp.TextContent{Text: text}}
-	return res, nil
-}
-
-// contentBlocks reads the value of a tool that is the result of an MCP tool, or made like
-// one: an object with a list of content blocks. It returns nil for any other.
-func contentBlocks(value json.RawMessage) *mcp.CallToolResult {
-	var shape struct {
-		Content []struct {
-			Type string `json:"type"`
-		} `json:"content"`
-	}
-	if json.Unmarshal(value, &shape) != nil || shape.Content == nil {
-		return nil
-	}
-	for _, c := range shape.Content {
-		if !slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, c.Type) {
-			return nil
-		}
-	}
-	var full struct {
-		Content    json.RawMessage `json:"content"`
-		Structured json.RawMessage `json:"structuredContent,omitempty"`
-		IsError    bool            `json:"isError,omitempty"`
-	}
-	if json.Unmarshal(value, &full) != nil {
-		return nil
-	}
-	// What else a result may have asks the client for something.
-	clean, err := json.Marshal(full)
-	if err != nil {
-		return nil
-	}
-	var res mcp.CallToolResult
-	if json.Unmarshal(clean, &res) != nil {
-		return nil
-	}
-	return &res
 }

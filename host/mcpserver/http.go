@@ -19,19 +19,6 @@ import (
 	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
-// transports are the ways over HTTP.
-type transports struct {
-	// each answers requests that stand for themselves.
-	each http.Handler
-	// kept answers older clients on connections that are kept between requests.
-	kept    http.Handler
-	calls   *quota.Meter // requests under way
-	streams *quota.Meter // requests that only listen
-	bodies  *quota.Meter // bytes of bodies
-	// cross refuses pages of other origins.
-	cross *http.CrossOriginProtection
-}
-
 func (s *Server) newTransports() *transports {
 	server := func(*http.Request) *mcp.Server { return s.server }
 	log := slog.New(quieter{s.options.Logger.Handler()})

@@ -59,37 +59,3 @@ type Options struct {
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
 }
-
-// filled returns the options with their defaults.
-func (o Options) filled() (_ Options, err error) {
-	if o.Cipher == nil {
-		if o.Cipher, err = newCipher(); err != nil {
-			return o, err
-		}
-	}
-	if o.Tasks == nil {
-		o.Tasks = newMemoryTasks()
-	}
-	if o.Wait <= 0 {
-		o.Wait = 45 * time.Second
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = 8 << 20
-	}
-	if o.MaxCalls <= 0 {
-		o.MaxCalls = 256
-	}
-	if o.MaxStreams <= 0 {
-		o.MaxStreams = 32
-	}
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = 1024
-	}
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = 30 * time.Minute
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	return o, nil
-}

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -71,3 +73,65 @@ func questionTold(a *policy.Approval, q codemode.Question) string {
 
 // told is a text of a stranger on one line.
 func told(s string) string { return terminal.Line(text.Shorten(s, maxToldText)) }
+
+// directResult is the Result of a program with a single call as the result of that call.
+func directResult(r *host.Result, waiting []*policy.Approval) (*mcp.CallToolResult, error) {
+	if r.Status == host.StatusWaiting {
+		res, err := programResult(r, waiting)
+		if err == nil {
+			res.IsError, res.StructuredContent = true, nil // it is no result of the tool
+		}
+		return res, err
+	}
+	res := &mcp.CallToolResult{Meta: mcp.Meta{MetaTelemetry: r.Telemetry}}
+	if r.Status == host.StatusFailed {
+		res.Content, res.IsError = []mcp.Content{&mcp.TextContent{Text: r.Error}}, true
+		return res, nil
+	}
+	if blocks := contentBlocks(r.Value); blocks != nil {
+		blocks.Meta = mcp.Meta{MetaTelemetry: r.Telemetry}
+		return blocks, nil
+	}
+	var text string
+	if json.Unmarshal(r.Value, &text) != nil {
+		text = string(r.Value)
+	}
+	res.Content = []mcp.Content{&mcp.TextContent{Text: text}}
+	return res, nil
+}
+
+// contentBlocks reads the value of a tool that is the result of an MCP tool, or made like
+// one: an object with a list of content blocks. It returns nil for any other.
+func contentBlocks(value json.RawMessage) *mcp.CallToolResult {
+	var shape struct {
+		Content []struct {
+			Type string `json:"type"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(value, &shape) != nil || shape.Content == nil {
+		return nil
+	}
+	for _, c := range shape.Content {
+		if !slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, c.Type) {
+			return nil
+		}
+	}
+	var full struct {
+		Content    json.RawMessage `json:"content"`
+		Structured json.RawMessage `json:"structuredContent,omitempty"`
+		IsError    bool            `json:"isError,omitempty"`
+	}
+	if json.Unmarshal(value, &full) != nil {
+		return nil
+	}
+	// What else a result may have asks the client for something.
+	clean, err := json.Marshal(full)
+	if err != nil {
+		return nil
+	}
+	var res mcp.CallToolResult
+	if json.Unmarshal(clean, &res) != nil {
+		return nil
+	}
+	return &res
+}

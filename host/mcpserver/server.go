@@ -2,15 +2,16 @@ package mcpserver
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 // Server answers MCP clients on behalf of a host. It is an http.Handler. Its
@@ -33,74 +34,6 @@ type Server struct {
 	wrong       wrongAnswers
 }
 
-// New returns a server of a host, which it borrows.
-func New(h *host.Host, o Options) (*Server, error) {
-	if h == nil {
-		return nil, errors.New("an MCP server needs a host")
-	}
-	o, err := o.filled()
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), times: defaultTimes, started: time.Now()}
-	options := &mcp.ServerOptions{
-		Logger: slog.New(quieter{s.options.Logger.Handler()}),
-		// Nothing here logs to clients; list changes are announced.
-		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{ListChanged: true}, Extensions: map[string]any{tasksExtension: map[string]any{}},
-		},
-		GetSessionID: func() string { return s.process + "." + rand.Text() },
-		SetCacheable: cacheable,
-	}
-	if s.options.Configure != nil {
-		s.options.Configure(options)
-	}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "quoin", Title: "Quoin", Version: host.Version}, options)
-	s.addOwnTools()
-	s.server.AddReceivingMiddleware(s.perCaller)
-	s.server.AddSendingMiddleware(keepAnswers)
-	if err := s.addTasks(); err != nil {
-		return nil, err
-	}
-	if s.options.Extend != nil {
-		s.options.Extend(s.server)
-	}
-	s.http = s.newTransports()
-	following, cancel := context.WithCancel(context.Background())
-	changed := h.ToolsChanged(following)
-	s.syncDirect()
-	var ended sync.WaitGroup
-	ended.Go(func() { s.follow(following, changed) })
-	s.stop = func() {
-		cancel()
-		ended.Wait()
-	}
-	return s, nil
-}
-
-// listLifetime is how long a client may keep a list, in milliseconds. Changes are
-// announced; a client that does not listen sees them after this time.
-const listLifetime = 60_000
-
-// cacheable says how long lists may be kept and by whom. They depend on the caller.
-func cacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-	if c.TTLMs == 0 {
-		c.TTLMs = listLifetime
-	}
-	c.CacheScope = "private"
-}
-
-// Close ends the connections that are open. Requests under way are cut off.
-func (s *Server) Close() error {
-	s.stop()
-	s.drivers.close()
-	var all []error
-	for session := range s.server.Sessions() {
-		all = append(all, session.Close())
-	}
-	return errors.Join(all...)
-}
-
 // quieter logs what the SDK says of each connection at the level debug.
 type quieter struct{ slog.Handler }
 
@@ -118,3 +51,59 @@ func (q quieter) WithGroup(name string) slog.Handler    { return quieter{q.Handl
 
 // lowered is debug for all that is not above warn: most of it clients can cause.
 func lowered(slog.Level) slog.Level { return slog.LevelDebug }
+
+// connections are those of older clients, with whose they are. They are shared: where there is no room for one more, the
+// oldest of who has the most goes.
+type connections struct {
+	mu   sync.Mutex
+	open []connection // the oldest first
+}
+
+type connection struct{ id, owner string }
+
+// directTools are the tools that clients see next to exec and wait.
+type directTools struct {
+	mu     sync.Mutex
+	byName map[string]directTool // as clients see them now
+	missed map[string]bool       // names of Options.Direct that were last found to name no tool
+}
+
+// directTool is one of them.
+type directTool struct {
+	id         string
+	definition *mcp.Tool
+	print      string // tells it from a changed one
+}
+
+// transports are the ways over HTTP.
+type transports struct {
+	// each answers requests that stand for themselves.
+	each http.Handler
+	// kept answers older clients on connections that are kept between requests.
+	kept    http.Handler
+	calls   *quota.Meter // requests under way
+	streams *quota.Meter // requests that only listen
+	bodies  *quota.Meter // bytes of bodies
+	// cross refuses pages of other origins.
+	cross *http.CrossOriginProtection
+}
+
+// drivers are the tasks whose runs this process drives.
+type drivers struct {
+	mu    sync.Mutex
+	tasks map[string]*taskDriver
+	open  context.Context // ends with close
+	end   context.CancelFunc
+}
+
+// taskDriver drives the run of one task.
+type taskDriver struct {
+	asked atomic.Int64  // when a client asked last, in Unix nanoseconds
+	done  chan struct{} // closed when it drives no more
+}
+
+// wrongAnswers counts the answers that did not fit, by approval.
+type wrongAnswers struct {
+	mu     sync.Mutex
+	counts map[string]int
+}

@@ -21,8 +21,6 @@ import (
 // finish in time becomes a task.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-const taskLifetime = 24 * time.Hour
-
 // taskMethods are the methods of the extension.
 var taskMethods = map[string]bool{"tasks/get": true, "tasks/update": true, "tasks/cancel": true}
 
@@ -116,18 +114,6 @@ func errNoTasks() error {
 	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the request does not declare the extension " + tasksExtension, Data: data}
 }
 
-// slotKey is the context key of the place for the task that a call becomes.
-type slotKey struct{}
-
-// taskSlot is where a call leaves the task that it has become.
-type taskSlot struct{ task *task }
-
-// slotOf returns the place for a task, or nil if the call must not become one.
-func slotOf(ctx context.Context) *taskSlot {
-	slot, _ := ctx.Value(slotKey{}).(*taskSlot)
-	return slot
-}
-
 // callTask answers a call that may become a task. The result of the handler is then left
 // aside.
 func (s *Server) callTask(ctx context.Context, next mcp.MethodHandler, method string, call *mcp.CallToolRequest) (mcp.Result, error) {
@@ -137,27 +123,6 @@ func (s *Server) callTask(ctx context.Context, next mcp.MethodHandler, method st
 		return res, err
 	}
 	return s.result(slot.task, "task"), nil
-}
-
-// becomeTask makes a task of a call whose run has not ended in time, if the call may
-// become one. It is stored before the client hears of it.
-func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
-	slot := slotOf(ctx)
-	if slot == nil || res.Status != host.StatusWaiting {
-		return false
-	}
-	s, now := c.server, time.Now().UTC()
-	t := &task{Caller: identity(c.caller), RunID: res.RunID, Direct: c.direct, Created: now, Updated: now, Status: taskWorking}
-	t.takeOutput(res.Output)
-	if err := s.tasks.add(ctx, t); err != nil {
-		s.options.Logger.Warn("a task could not be stored; its client gets the run itself", "run", res.RunID, "error", err)
-		return false
-	}
-	slot.task = t
-	if res.Reason != host.ReasonApproval {
-		s.drive(c.caller, t.RunID)
-	}
-	return true
 }
 
 // result is the task for a client, as the result of a call or of tasks/get.

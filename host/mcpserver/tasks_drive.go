@@ -4,28 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
-
-// drivers are the tasks whose runs this process drives.
-type drivers struct {
-	mu    sync.Mutex
-	tasks map[string]*taskDriver
-	open  context.Context // ends with close
-	end   context.CancelFunc
-}
-
-// taskDriver drives the run of one task.
-type taskDriver struct {
-	asked atomic.Int64  // when a client asked last, in Unix nanoseconds
-	done  chan struct{} // closed when it drives no more
-}
 
 // idle reports whether no client has asked for the task of a driver for a while.
 func (s *Server) idle(d *taskDriver) bool {
@@ -219,4 +203,25 @@ func isGone(res *host.Result) bool {
 		return true
 	}
 	return false
+}
+
+// becomeTask makes a task of a call whose run has not ended in time, if the call may
+// become one. It is stored before the client hears of it.
+func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
+	slot := slotOf(ctx)
+	if slot == nil || res.Status != host.StatusWaiting {
+		return false
+	}
+	s, now := c.server, time.Now().UTC()
+	t := &task{Caller: identity(c.caller), RunID: res.RunID, Direct: c.direct, Created: now, Updated: now, Status: taskWorking}
+	t.takeOutput(res.Output)
+	if err := s.tasks.add(ctx, t); err != nil {
+		s.options.Logger.Warn("a task could not be stored; its client gets the run itself", "run", res.RunID, "error", err)
+		return false
+	}
+	slot.task = t
+	if res.Reason != host.ReasonApproval {
+		s.drive(c.caller, t.RunID)
+	}
+	return true
 }

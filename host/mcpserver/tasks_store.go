@@ -198,3 +198,5 @@ func (ts *Tasks) isSweepDue(now time.Time) bool {
 	ts.swept = now
 	return true
 }
+
+const taskLifetime = 24 * time.Hour

@@ -2,9 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -101,48 +99,4 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 		}
 		return res
 	})
-}
-
-// ownSession is what helps a client whose server process was started again.
-const ownSession = " The run is kept. To go on with it, start quoin mcp serve with the session of the run, as in the configuration of the client: --session NAME. " +
-	"A person finds the name with quoin runs list."
-
-// newCall is a call of exec or wait.
-func (s *Server) newCall(ctx context.Context, req *mcp.CallToolRequest) *toolCall {
-	return &toolCall{
-		server: s, req: req, caller: callerOf(ctx, req.Extra),
-		can: s.elicitationOf(req.ClientCapabilities()), stateless: req.ProtocolVersion() >= firstStateless,
-		result: programResult, wait: s.waitOf(ctx),
-	}
-}
-
-// waitOf is how long a call may take before it says that its program is waiting. One that
-// may become a task becomes one soon.
-func (s *Server) waitOf(ctx context.Context) time.Duration {
-	if slotOf(ctx) != nil {
-		return min(s.times.taskAfter, s.options.Wait)
-	}
-	return s.options.Wait
-}
-
-// goesOn goes on with a run. When the client of a wait goes away, the run stays as it is.
-func (c *toolCall) goesOn(ctx context.Context, runID string) *host.Result {
-	if !c.resumes { // its client knows of no run
-		return c.server.host.WaitFor(ctx, c.caller, runID, c.wait)
-	}
-	d := c.server.host.Deliver(ctx, c.caller, runID, c.wait)
-	if ctx.Err() != nil {
-		d.Release()
-	} else {
-		d.Done()
-	}
-	return d.Result
-}
-
-// arguments are those of a call; a client may leave them out.
-func arguments(req *mcp.CallToolRequest) []byte {
-	if len(req.Params.Arguments) == 0 {
-		return json.RawMessage("{}")
-	}
-	return req.Params.Arguments
 }

@@ -52,9 +52,3 @@ func (s *Server) awaitServers(ctx context.Context, caller host.Session) {
 		}
 	}
 }
-
-// announce tells clients that listen that the description of exec may be another.
-func (s *Server) announce() {
-	exec, _ := s.host.Definitions(host.Session{})
-	s.server.AddTool(ownTool(exec), s.exec) // the library announces it
-}

@@ -3,11 +3,9 @@ package mcpserver
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -19,12 +17,6 @@ const maxWrongAnswers = 3
 
 // maxCounted bounds the approvals whose wrong answers are counted.
 const maxCounted = 10_000
-
-// wrongAnswers counts the answers that did not fit, by approval.
-type wrongAnswers struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
 
 // count counts one more, or forgets an approval whose answer fits.
 func (w *wrongAnswers) count(id string, fits bool) int {
@@ -44,25 +36,6 @@ func (w *wrongAnswers) count(id string, fits bool) int {
 // doesNotFit reports whether an answer was not taken because of what it says.
 func doesNotFit(err error) bool {
 	return errors.Is(err, policy.ErrInvalidAnswer) || errors.Is(err, policy.ErrNotAllowed)
-}
-
-// enter enters what a client has answered about an approval. After a few answers that do not
-// fit, the client has declined.
-func (c *toolCall) enter(ctx context.Context, a *policy.Approval, answers mcp.InputResponseMap) (outcome, error) {
-	out, err := c.entered(ctx, a, answers)
-	n := c.server.wrong.count(a.ID, !doesNotFit(err))
-	if !doesNotFit(err) {
-		return out, err
-	}
-	c.server.options.Logger.Warn("an MCP client has answered what does not fit the question", "approval", a.ID, "run", a.RunID, "tool", a.ToolID, "times", n, "declined", n >= maxWrongAnswers)
-	if n < maxWrongAnswers {
-		return out, err
-	}
-	no := mcp.InputResponseMap{a.ID: &mcp.ElicitResult{Action: string(codemode.AnswerDecline)}}
-	for i := range a.Questions {
-		no[questionKey(a, i)] = no[a.ID]
-	}
-	return c.entered(ctx, a, no)
 }
 
 // givenAnswer is what a client has answered. The library refuses an answer that does not fit
