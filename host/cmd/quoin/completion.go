@@ -29,6 +29,20 @@ func fields(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cob
 	return names, cli.NoFiles | cobra.ShellCompDirectiveNoSpace
 }
 
+// finish gives commands what they do not say: one takes no arguments, and a group shows its help.
+func finish(cmd *cobra.Command) {
+	if cmd.Args == nil {
+		cmd.Args = cli.Args(cobra.NoArgs)
+	}
+	if cmd.RunE == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	completePaths(cmd)
+	for _, sub := range cmd.Commands() {
+		finish(sub)
+	}
+}
+
 // completePaths says which flags of a command, as far as it has them, are files of a
 // kind or directories.
 func completePaths(cmd *cobra.Command) {
@@ -49,8 +63,5 @@ func completePaths(cmd *cobra.Command) {
 	}
 	if cmd.Flags().Lookup("set") != nil {
 		cli.CompleteFlag(cmd, "set", fields)
-	}
-	for _, sub := range cmd.Commands() {
-		completePaths(sub)
 	}
 }

@@ -67,11 +67,9 @@ that plugins own.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cli.Args(cobra.NoArgs),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(runcmd.NewExec(), runcmd.NewWait(), toolscmd.NewTools(), toolscmd.NewNamespaces(), toolscmd.NewPlugins(), plugincmd.New(), mcpcmd.New(servecmd.NewMCP()), newNode(), runcmd.NewRuns(), statecmd.New(), runcmd.NewUndo(), approvalscmd.New(runcmd.NewWait), runcmd.NewPrograms(), toolscmd.NewPrompt(), servecmd.New(), runcmd.NewTrajectory(), systemcmd.NewConfig(), systemcmd.NewDoctor(),
 		systemcmd.NewVersion())
-	completePaths(root)
+	finish(root)
 	return root
 }

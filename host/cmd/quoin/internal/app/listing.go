@@ -2,33 +2,35 @@ package app
 
 import (
 	"context"
-	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 )
 
-// Printer writes a list of what a backend has, as JSON or for people.
-type Printer func(ctx context.Context, w io.Writer, b Backend, s host.Session, asJSON bool) error
+// Printer asks a backend for a list, and returns it with what it is for people.
+type Printer func(ctx context.Context, b Backend, s host.Session) (list any, text func(*strings.Builder), err error)
 
+// NewList is a command that prints such a list.
 func NewList(name, short, example string, print Printer) *cobra.Command {
 	var o Flags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     name,
 		Short:   short,
 		Example: example,
-		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.List(cmd, func(b Backend) error {
-				return print(cmd.Context(), cmd.OutOrStdout(), b, o.Caller(), asJSON)
+				list, text, err := print(cmd.Context(), b, o.Caller())
+				if err != nil {
+					return err
+				}
+				return o.Print(cmd, list, text)
 			})
 		},
 	}
 	o.saysWhy = name == "list" || name == "plugins"
 	o.Bind(cmd, false)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }

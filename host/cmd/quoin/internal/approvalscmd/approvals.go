@@ -47,8 +47,6 @@ a denial. A call whose tool asks questions is not decided: answer it.`,
   quoin approvals deny apr_0123456789abcdef0123456789abcdef
   quoin approvals answer apr_0123456789abcdef0123456789abcdef --accept --field size=M
   quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newApprovalsList(), newApprovalsShow(), newDecision("allow", policy.AllowOnce, wait), newDecision("deny", policy.Deny, wait), newApprovalsAnswer(), newRevoke())
 	return cmd
@@ -152,7 +150,6 @@ func newApprovalsList() *cobra.Command {
   quoin approvals list --json --state ./state
   quoin approvals list --remembered
   quoin approvals list --server http://127.0.0.1:8787`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd, func(s Decisions) error {
 				if grants {

@@ -73,31 +73,28 @@ func (m *mcpServers) accept(cmd *cobra.Command, name string, yes bool) (err erro
 		return err
 	}
 	accepted := len(d.Changes) == 0
-	if !m.json {
-		if err := printDifference(cmd.OutOrStdout(), d); err != nil {
+	if !m.JSON {
+		if err := m.Print(cmd, d, func(b *strings.Builder) { printDifference(b, d) }); err != nil {
 			return err
 		}
 	}
-	if !accepted && (yes || !m.json && confirmed(cmd, "Accept these tools?")) {
+	if !accepted && (yes || !m.JSON && confirmed(cmd, "Accept these tools?")) {
 		if err := servers.Accept(d); err != nil {
 			return err
 		}
 		accepted = true
-		if !m.json {
+		if !m.JSON {
 			fmt.Fprintln(cmd.OutOrStdout(), "accepted")
 		}
 	}
-	if m.json {
+	if m.JSON {
 		if err := output.PrintJSON(cmd.OutOrStdout(), acceptedTools{d, accepted}); err != nil {
 			return err
 		}
 	} else if !accepted {
 		fmt.Fprintln(cmd.OutOrStdout(), "not accepted")
 	}
-	if !accepted {
-		return cli.ExitError{Code: cli.ExitFailed}
-	}
-	return nil
+	return cli.Failed(nil, !accepted)
 }
 
 // confirmed asks a question on standard error and reads the answer. No answer is no.
@@ -111,21 +108,15 @@ func confirmed(cmd *cobra.Command, question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-func printDifference(w io.Writer, d *mcp.Difference) error {
+func printDifference(b *strings.Builder, d *mcp.Difference) {
 	if len(d.Changes) == 0 {
-		if _, err := terminal.Fprintf(w, "the tools of %s are what was pinned\n", d.Server); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "the tools of %s are what was pinned\n", d.Server)
 	}
 	for _, c := range d.Changes {
-		if _, err := terminal.Fprintf(w, "%s %s\n", c.Kind, terminal.Short(c.Tool)); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "%s %s\n", c.Kind, terminal.Short(c.Tool))
 		for _, f := range c.Fields {
-			if _, err := terminal.Fprintf(w, "  %s\n  - %s\n  + %s\n", f.Field, cmp.Or(terminal.Line(f.Pinned), "(nothing)"), cmp.Or(terminal.Line(f.Offered), "(nothing)")); err != nil {
-				return err
-			}
+			terminal.Fprintf(b, "  %s\n  - %s\n  + %s\n", f.Field, cmp.Or(terminal.Line(f.Pinned), "(nothing)"), cmp.Or(terminal.Line(f.Offered), "(nothing)"))
 		}
 	}
-	return printSuspicions(w, "", d.Findings)
+	printSuspicions(b, "", d.Findings)
 }

@@ -84,15 +84,7 @@ Exit status: 0 added, 1 not, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				err = output.PrintJSON(cmd.OutOrStdout(), out)
-			} else {
-				err = a.print(cmd.OutOrStdout(), out)
-			}
-			if err == nil && len(out.Added) == 0 {
-				err = cli.ExitError{Code: cli.ExitFailed}
-			}
-			return err
+			return cli.Failed(a.Print(cmd, out, func(b *strings.Builder) { a.print(b, out) }), len(out.Added) == 0)
 		},
 	}
 	a.bind(cmd)
@@ -345,29 +337,26 @@ func described(e mcpentry.Entry) string {
 	return what
 }
 
-func (a *mcpAdding) print(w io.Writer, out *addedServers) error {
-	var b strings.Builder
+func (a *mcpAdding) print(b *strings.Builder, out *addedServers) {
 	for _, s := range out.Added {
 		as := ""
 		if s.As != "" {
 			as = fmt.Sprintf(" (there: %s)", terminal.Short(s.As))
 		}
-		fmt.Fprintf(&b, "added %s%s: %s\n", terminal.Short(s.Name), as, terminal.Short(s.What))
+		fmt.Fprintf(b, "added %s%s: %s\n", terminal.Short(s.Name), as, terminal.Short(s.What))
 		for _, n := range s.Notes {
-			fmt.Fprintf(&b, "  %s\n", terminal.Line(n))
+			fmt.Fprintf(b, "  %s\n", terminal.Line(n))
 		}
 	}
 	for _, s := range out.Skipped {
-		fmt.Fprintf(&b, "not added: %s: %s\n", terminal.Short(s.As), terminal.Line(s.Reason))
+		fmt.Fprintf(b, "not added: %s: %s\n", terminal.Short(s.As), terminal.Line(s.Reason))
 	}
 	for _, warning := range out.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", terminal.Line(warning))
+		fmt.Fprintf(b, "warning: %s\n", terminal.Line(warning))
 	}
 	if n := len(out.Added); n > 0 {
-		fmt.Fprintf(&b, "in %s\nnow: quoin mcp test %s\n", terminal.Line(out.File), output.ShellWord(out.Added[n-1].Name)+a.flags())
+		fmt.Fprintf(b, "in %s\nnow: quoin mcp test %s\n", terminal.Line(out.File), output.ShellWord(out.Added[n-1].Name)+a.flags())
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // flags are those that lead another command to the same configuration.

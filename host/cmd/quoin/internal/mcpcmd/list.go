@@ -3,8 +3,7 @@ package mcpcmd
 import (
 	"context"
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,38 +21,23 @@ func newMCPList() *cobra.Command {
   quoin mcp list --server http://127.0.0.1:8787`, printMCP)
 }
 
-func printMCP(ctx context.Context, w io.Writer, b app.Backend, _ host.Session, asJSON bool) error {
-	list, err := b.MCPServers(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "SERVER\tIN PROGRAMS\tTRANSPORT\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON")
-	for _, s := range list {
-		by := terminal.Short(s.ServerName)
-		if s.ServerVersion != "" {
-			by += " " + terminal.Short(s.ServerVersion)
+func printMCP(ctx context.Context, from app.Backend, _ host.Session) (any, func(*strings.Builder), error) {
+	list, err := from.MCPServers(ctx)
+	return list, func(b *strings.Builder) {
+		output.Table(b, "SERVER\tIN PROGRAMS\tTRANSPORT\tSTATE\tSINCE\tTOOLS\tSERVED BY\tREASON", list, func(s gateway.MCPServer) []any {
+			by := terminal.Short(s.ServerName)
+			if s.ServerVersion != "" {
+				by += " " + terminal.Short(s.ServerVersion)
+			}
+			return []any{s.Name, "MCP." + s.Identifier, s.Transport, serverState(s), s.Since.Local().Format(time.DateTime), s.Tools, by, serverReason(s)}
+		})
+		for _, s := range list {
+			if len(s.Findings) > 0 {
+				terminal.Fprintf(b, "\n%s:\n", terminal.Short(s.Name))
+				printSuspicions(b, "", s.Findings)
+			}
 		}
-		terminal.Fprintf(tw, "%s\tMCP.%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Identifier, s.Transport, serverState(s), s.Since.Local().Format(time.DateTime), s.Tools, by, serverReason(s))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	for _, s := range list {
-		if len(s.Findings) == 0 {
-			continue
-		}
-		if _, err := terminal.Fprintf(w, "\n%s:\n", terminal.Short(s.Name)); err != nil {
-			return err
-		}
-		if err := printSuspicions(w, "", s.Findings); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, err
 }
 
 // serverState is the state in words.

@@ -1,7 +1,6 @@
 package mcpcmd
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -24,10 +23,14 @@ func (s someServers) MCPServers(context.Context) ([]gateway.MCPServer, error) { 
 func TestListOfServersDoesNothingToATerminal(t *testing.T) {
 	t.Parallel()
 	const bad = "\x1b[2Jx"
-	var out bytes.Buffer
+	var out strings.Builder
 	b := someServers{list: []gateway.MCPServer{{Name: bad, Identifier: bad, State: bad, Reason: bad, Findings: []mcp.Finding{{Tool: bad, Field: bad, Kind: bad, Text: bad}}}}}
-	if err := printMCP(t.Context(), &out, b, host.Session{}, false); err != nil || out.Len() == 0 {
+	_, text, err := printMCP(t.Context(), b, host.Session{})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if text(&out); out.Len() == 0 {
+		t.Fatal("nothing is printed")
 	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Errorf("printed %q", out.String())

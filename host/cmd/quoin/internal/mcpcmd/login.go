@@ -114,7 +114,7 @@ func (l *mcpSigning) login(cmd *cobra.Command, name string) error {
 	if in.PerUser {
 		out.Agent, out.Key = in.Session.AgentID, in.Session.SessionKey
 	}
-	if l.json {
+	if l.JSON {
 		return output.PrintJSON(cmd.OutOrStdout(), out)
 	}
 	return out.print(cmd.OutOrStdout())
@@ -150,7 +150,7 @@ func (l *mcpSigning) logout(cmd *cobra.Command, name string) error {
 	case err != nil:
 		return fmt.Errorf("the sign-in to %s is forgotten here, but its tokens may still be valid: %w", name, err)
 	}
-	if l.json {
+	if l.JSON {
 		return output.PrintJSON(cmd.OutOrStdout(), signedIn{Server: name, Agent: l.Agent, Key: l.SessionKey})
 	}
 	_, err = terminal.Fprintf(cmd.OutOrStdout(), "the sign-in to %s is forgotten\n", name)

@@ -2,12 +2,12 @@ package mcpcmd
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/configedit"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/internal/json5"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -41,11 +41,9 @@ Exit status: 0 removed, 1 not, 2 usage.`,
 			}); err != nil {
 				return err
 			}
-			if m.json {
-				return output.PrintJSON(cmd.OutOrStdout(), map[string]string{"file": path, "removed": args[0]})
-			}
-			_, err = terminal.Fprintf(cmd.OutOrStdout(), "removed %s from %s\n", terminal.Short(args[0]), path)
-			return err
+			return m.Print(cmd, map[string]string{"file": path, "removed": args[0]}, func(b *strings.Builder) {
+				terminal.Fprintf(b, "removed %s from %s\n", terminal.Short(args[0]), path)
+			})
 		},
 	}
 	m.bind(cmd)

@@ -55,7 +55,6 @@ Clients find its address in it. Without --name it is the host of the address in 
 Exit status: 0 printed, 2 usage.`,
 		Example: `  quoin mcp server-json --url https://quoin.example.com/mcp
   quoin mcp server-json --url https://quoin.example.com/mcp --name com.example/quoin --token`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := serverJSON(address, name, token)
 			if err != nil {

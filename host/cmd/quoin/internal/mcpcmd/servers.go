@@ -22,14 +22,11 @@ import (
 )
 
 // mcpServers are the flags of the commands about servers of the configuration.
-type mcpServers struct {
-	app.Flags
-	json bool
-}
+type mcpServers struct{ app.Flags }
 
 func (m *mcpServers) bind(cmd *cobra.Command) {
 	m.BindConfig(cmd)
-	cmd.Flags().BoolVar(&m.json, "json", false, "print JSON")
+	m.BindJSON(cmd)
 }
 
 // bindState is for the commands that use what outlives a process: pins and sign-ins.

@@ -91,7 +91,7 @@ on with the programs that wait. With --url, it uses the quoin serve at that addr
 				return cli.Usagef("the file of %s takes programs, no addresses: leave out --url, or add %s as a connector in its settings", args[0], p.url)
 			}
 			s := snippet{Host: args[0], Where: h.where, Text: h.text(p)}
-			if o.json {
+			if o.JSON {
 				return output.PrintJSON(cmd.OutOrStdout(), s)
 			}
 			if _, err := terminal.Fprintln(cmd.ErrOrStderr(), s.Where+":"); err != nil {
@@ -111,7 +111,7 @@ on with the programs that wait. With --url, it uses the quoin serve at that addr
 	f.StringVar(&address, "url", "", "URL of a quoin serve (default: the host starts Quoin)")
 	f.StringVar(&p.tokenEnv, "token-env", "", "variable of the host's environment that has the server's token")
 	f.StringVar(&p.name, "name", "quoin", "what the host is to call it")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }
 

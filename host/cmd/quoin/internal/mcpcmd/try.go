@@ -3,9 +3,7 @@ package mcpcmd
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -53,15 +51,7 @@ Exit status: 0 connected, 1 not, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			if m.json {
-				err = output.PrintJSON(cmd.OutOrStdout(), out)
-			} else {
-				err = out.print(cmd.OutOrStdout())
-			}
-			if err == nil && out.State != mcp.StateConnected {
-				err = cli.ExitError{Code: cli.ExitFailed}
-			}
-			return err
+			return cli.Failed(m.Print(cmd, out, out.print), out.State != mcp.StateConnected)
 		},
 	}
 	m.bind(cmd)
@@ -103,45 +93,34 @@ func (m *mcpServers) try(cmd *cobra.Command, name string) (*triedServer, error) 
 	return out, nil
 }
 
-func (t *triedServer) print(w io.Writer) error {
+func (t *triedServer) print(b *strings.Builder) {
 	if t.State != mcp.StateConnected {
-		_, err := terminal.Fprintf(w, "%s is %s: %s\n", t.Name, t.State, terminal.Line(t.Reason))
-		return err
+		terminal.Fprintf(b, "%s is %s: %s\n", t.Name, t.State, terminal.Line(t.Reason))
+		return
 	}
 	says := cmp.Or(terminal.Short(t.ServerName), "a server without a name")
 	if t.ServerVersion != "" {
 		says += " " + terminal.Short(t.ServerVersion)
 	}
-	if _, err := terminal.Fprintf(w, "%s is connected: %s, protocol %s\n\n", t.Name, says, terminal.Short(t.Protocol)); err != nil {
-		return err
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "TOOL\tIN PROGRAMS\tDESCRIPTION")
-	for _, e := range t.Tools {
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", terminal.Short(e.Name), output.Called(e.Call), output.FirstLine(e.Description))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(w, "\nIn each prompt: about %d tokens as %s with their schemas, about %d through exec.\nexec and wait themselves cost about %d, once for all servers.\n",
-		t.Tokens.Raw, output.Count(t.Tokens.Tools, "tool"), t.Tokens.Quoin, t.Tokens.Base); err != nil {
-		return err
-	}
-	if err := t.printLeftOut(w); err != nil {
-		return err
-	}
-	return printSuspicions(w, t.notice, t.Findings)
+	terminal.Fprintf(b, "%s is connected: %s, protocol %s\n\n", t.Name, says, terminal.Short(t.Protocol))
+	output.Table(b, "TOOL\tIN PROGRAMS\tDESCRIPTION", t.Tools, func(e catalog.Entry) []any {
+		return []any{terminal.Short(e.Name), output.Called(e.Call), output.FirstLine(e.Description)}
+	})
+	fmt.Fprintf(b, "\nIn each prompt: about %d tokens as %s with their schemas, about %d through exec.\nexec and wait themselves cost about %d, once for all servers.\n",
+		t.Tokens.Raw, output.Count(t.Tokens.Tools, "tool"), t.Tokens.Quoin, t.Tokens.Base)
+	t.printLeftOut(b)
+	printSuspicions(b, t.notice, t.Findings)
 }
 
 // maxReasons is how many reasons are printed. With --json there are all.
 const maxReasons = 20
 
 // printLeftOut says which tools, or parts of them, cannot be used, by reason.
-func (t *triedServer) printLeftOut(w io.Writer) error {
+func (t *triedServer) printLeftOut(b *strings.Builder) {
 	for i, o := range t.LeftOut {
 		if i == maxReasons {
-			_, err := fmt.Fprintf(w, "left out for %s, which --json has\n", output.Count(len(t.LeftOut)-i, "more reason"))
-			return err
+			fmt.Fprintf(b, "left out for %s, which --json has\n", output.Count(len(t.LeftOut)-i, "more reason"))
+			return
 		}
 		names := make([]string, len(o.Tools))
 		for j, name := range o.Tools {
@@ -152,26 +131,18 @@ func (t *triedServer) printLeftOut(w io.Writer) error {
 		}
 		before := map[bool]string{true: "\n"}[i == 0]
 		what := map[bool]string{true: "parts of the input schemas of "}[o.Parts]
-		if _, err := terminal.Fprintf(w, "%sleft out, %s%s: %s\n  %s\n", before, what, output.Count(o.Count, "tool"), terminal.Line(o.Reason), strings.Join(names, ", ")); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "%sleft out, %s%s: %s\n  %s\n", before, what, output.Count(o.Count, "tool"), terminal.Line(o.Reason), strings.Join(names, ", "))
 	}
-	return nil
 }
 
 // printSuspicions says what a person should look at before models use the tools.
-func printSuspicions(w io.Writer, notice string, findings []mcp.Finding) error {
+func printSuspicions(b *strings.Builder, notice string, findings []mcp.Finding) {
 	if notice != "" {
-		if _, err := terminal.Fprintf(w, "\n%s\n", terminal.Line(notice)); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "\n%s\n", terminal.Line(notice))
 	}
 	for _, f := range findings {
-		if _, err := terminal.Fprintf(w, "suspicious: %s of %s has %s: %s\n", f.Field, terminal.Short(f.Tool), findingWords[f.Kind], terminal.Short(f.Text)); err != nil {
-			return err
-		}
+		terminal.Fprintf(b, "suspicious: %s of %s has %s: %s\n", f.Field, terminal.Short(f.Tool), findingWords[f.Kind], terminal.Short(f.Text))
 	}
-	return nil
 }
 
 // findingWords say what a finding is.

@@ -139,8 +139,6 @@ the public key goes into plugins.trustedKeys of hosts that shall take only what
 is signed by it.`,
 		Example: `  quoin plugin keys new key.pem
   quoin plugin keys show key.pem`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	show := func(w io.Writer, key trust.PublicKey) error {
 		_, err := terminal.Fprintln(w, key)

@@ -25,8 +25,6 @@ func New() *cobra.Command {
   quoin plugin validate ./weather
   quoin plugin pack ./weather
   quoin plugin install ./weather`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		newPluginNew(),
@@ -107,7 +105,6 @@ func newPluginSchema() *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of plugin.json",
 		Example: `  quoin plugin schema > plugin.schema.json`,
-		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema, err := manifest.JSONSchema()
 			if err != nil {

@@ -1,21 +1,19 @@
 package plugincmd
 
 import (
-	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 func newPluginValidate() *cobra.Command {
 	var o app.Flags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate DIR",
 		Short: "Report what a host would refuse about a plugin, and what a model would stumble over",
@@ -44,34 +42,22 @@ Exit status: 0 no errors, 1 errors, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			print := printReport
-			if asJSON {
-				print = func(w io.Writer, r *pluginlint.Report) error { return output.PrintJSON(w, r) }
-			}
-			if err := print(cmd.OutOrStdout(), r); err != nil || r.Errors() == 0 {
-				return err
-			}
-			return cli.ExitError{Code: cli.ExitFailed}
+			return cli.Failed(o.Print(cmd, r, func(b *strings.Builder) { printReport(b, r) }), r.Errors() > 0)
 		},
 	}
 	o.BindConfig(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }
 
 // printReport prints a line for each problem, and one that sums up.
-func printReport(w io.Writer, r *pluginlint.Report) error {
+func printReport(b *strings.Builder, r *pluginlint.Report) {
 	for _, p := range r.Problems {
-		if _, err := terminal.Fprintln(w, p); err != nil {
-			return err
-		}
+		terminal.Fprintln(b, p)
 	}
-	name := r.ID
-	if name == "" {
-		name = r.Dir
-	} else {
-		name += " " + r.Version
+	name := r.Dir
+	if r.ID != "" {
+		name = r.ID + " " + r.Version
 	}
-	_, err := terminal.Fprintf(w, "%s: %d tools, %d namespaces, %d errors, %d warnings\n", name, len(r.Tools), len(r.Namespaces), r.Errors(), r.Warnings())
-	return err
+	terminal.Fprintf(b, "%s: %d tools, %d namespaces, %d errors, %d warnings\n", name, len(r.Tools), len(r.Namespaces), r.Errors(), r.Warnings())
 }

@@ -35,8 +35,6 @@ with programs.run(name, input), and find it with tools.search.`,
   quoin programs run weekly-report --input '{"days":30}'
   quoin programs review weekly-report
   quoin programs remove weekly-report`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newProgramsSave(), newProgramsList(), newProgramsShow(), newProgramsRun(), newProgramsReview(), newProgramsRemove())
 	return cmd
@@ -259,7 +257,6 @@ func newProgramsList() *cobra.Command {
 		Short: "List the saved programs",
 		Example: `  quoin programs list
   quoin programs list --json --server http://127.0.0.1:8787`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return l.with(cmd, func(s savedPrograms) error {
 				list, err := s.Programs(cmd.Context(), l.Caller())

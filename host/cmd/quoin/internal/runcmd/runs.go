@@ -155,7 +155,6 @@ func newRunsList() *cobra.Command {
 		Example: `  quoin runs list
   quoin runs list --session alice --json
   quoin runs list --server http://127.0.0.1:8787`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return k.with(cmd, func(s suspended) error {
 				list, err := s.Runs(cmd.Context(), k.Caller())

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +67,11 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 			defer done()
 			s := codemode.Session{SessionID: o.Session}
 			if len(args) == 0 {
-				return listRuns(cmd.OutOrStdout(), d, s, asJSON)
+				list, err := d.List(s)
+				if err != nil {
+					return err
+				}
+				return output.Print(cmd.OutOrStdout(), asJSON, append([]trajectory.Summary{}, list...), func(b *strings.Builder) { listRuns(b, list) })
 			}
 			r, err := readRun(d, s, args[0])
 			if err != nil {
@@ -226,27 +229,14 @@ func explainFailure(w io.Writer, r *trajectory.Run) error {
 	return err
 }
 
-func listRuns(w io.Writer, d gateway.Trajectories, s codemode.Session, asJSON bool) error {
-	list, err := d.List(s)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		if list == nil {
-			list = []trajectory.Summary{}
-		}
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tSTARTED\tTOOK\tSTATUS\tCALLS\tFAILED")
-	for _, r := range list {
+func listRuns(b *strings.Builder, list []trajectory.Summary) {
+	output.Table(b, "RUN\tSTARTED\tTOOK\tSTATUS\tCALLS\tFAILED", list, func(r trajectory.Summary) []any {
 		status := r.Status
 		if r.Code != "" {
 			status += " (" + output.FirstLine(r.Code) + ")"
 		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\n", r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10*time.Microsecond), status, r.Calls, r.Failed)
-	}
-	return tw.Flush()
+		return []any{r.RunID, r.Start.UTC().Format(time.RFC3339), r.Duration.Round(10 * time.Microsecond), status, r.Calls, r.Failed}
+	})
 }
 
 // runs are recorded runs of the session, the newest first: all, or those that wait.

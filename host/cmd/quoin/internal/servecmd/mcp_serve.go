@@ -13,7 +13,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
@@ -48,7 +47,6 @@ goes: see quoin doctor.
 Exit status: 0 when the input has ended or after a signal, 1 failed, 2 usage.`,
 		Example: `  quoin mcp serve
   quoin mcp serve --config quoin.json5 --state /var/lib/quoin --session desk`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.BindHost(cmd, true)

@@ -58,7 +58,6 @@ Exit status: 0 after a signal, 1 failed, 2 usage.`,
 		Example: `  quoin serve
   quoin serve --listen 127.0.0.1:0 --address-file address
   quoin serve --listen 0.0.0.0:8787 --token-file token --state /var/lib/quoin`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
 	}
 	v.BindHost(cmd, true)

@@ -50,7 +50,6 @@ those that it can. For the others put its quoin-guest back into guest.builds, or
 Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 		Example: `  quoin state builds
   quoin state builds --state /var/lib/quoin --json`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.with(cmd, func(ctx context.Context, s *storedState) error {
 				list, err := s.listBuilds(ctx)

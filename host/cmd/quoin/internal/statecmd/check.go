@@ -39,7 +39,6 @@ grants, sign-ins and what plugins have stored are not read. It changes nothing.
 Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 		Example: `  quoin state check
   quoin state check --state /var/lib/quoin --json`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.with(cmd, func(ctx context.Context, s *storedState) error {
 				got, err := s.check(ctx)

@@ -33,7 +33,6 @@ an hour. As long as there is a run that cannot be read, no build goes: the run m
 need it. quoin state check shows such runs.`,
 		Example: `  quoin state gc --dry-run
   quoin state gc --state /var/lib/quoin --unused-for 24h`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if unused < 2*time.Minute {
 				return cli.Usagef("--unused-for is %v, expected 2m or more: hosts say once a minute what they use", unused)

@@ -36,7 +36,6 @@ results of runs that have ended and that no caller has got, and journals of effe
 A run without a session cannot be read, or has expired: see quoin state check.`,
 		Example: `  quoin state ls
   quoin state ls --state /var/lib/quoin --json`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.with(cmd, func(ctx context.Context, s *storedState) error {
 				now := time.Now()

@@ -23,7 +23,6 @@ way back: a host of an older version then refuses the database.
 It can be run while hosts use the database, and by several hosts at once.`,
 		Example: `  quoin state migrate --state postgres://quoin@db.example.com/quoin
   quoin state migrate --state env:DATABASE_URL`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := o.Load()
 			if err != nil {

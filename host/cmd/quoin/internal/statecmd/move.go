@@ -97,7 +97,6 @@ func newCarry(c carry) *cobra.Command {
 	var o stateOptions
 	cmd := &cobra.Command{
 		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if *c.other == "" {
 				return cli.Usagef("the other state is not given: name it with --%s", c.flag())

@@ -11,7 +11,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -29,8 +28,6 @@ they work while hosts use it, and on what no host can read any more.`,
   quoin state check --state /var/lib/quoin
   quoin state builds
   quoin state gc --dry-run`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newStateMigrate(), newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport(), newStateUpgrade())
 	return cmd

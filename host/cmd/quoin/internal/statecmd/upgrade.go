@@ -40,7 +40,6 @@ prints each run when it is done. You may interrupt the command and repeat it.
 Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`,
 		Example: `  quoin state upgrade --dry-run
   quoin state upgrade --state /var/lib/quoin --json`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			tell := func(r StateUpgraded) error { return printUpgraded(cmd.OutOrStdout(), r, u.DryRun) }
 			if o.JSON {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +29,6 @@ func NewConfig() *cobra.Command {
 		Example: `  quoin config check quoin.json5
   quoin config path
   quoin config schema > quoin.schema.json`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConfigCheck(), newConfigPath(), newConfigSchema())
 	return cmd
@@ -41,7 +39,6 @@ func newConfigSchema() *cobra.Command {
 		Use:     "schema",
 		Short:   "Print the JSON Schema of configuration files",
 		Example: `  quoin config schema > quoin.schema.json`,
-		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema, err := configfile.Schema()
 			if err != nil {
@@ -65,7 +62,7 @@ type checked struct {
 
 func newConfigCheck() *cobra.Command {
 	var o app.Flags
-	var asJSON, online bool
+	var online bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Report what is wrong with a configuration, or what it comes to",
@@ -96,19 +93,13 @@ Exit status: 0 usable, 1 not, 2 usage.`,
 			if err != nil {
 				return err
 			}
-			print := printChecked
-			if asJSON {
-				print = func(_, out io.Writer, c *checked) error { return output.PrintJSON(out, c) }
-			}
-			if err := print(cmd.ErrOrStderr(), cmd.OutOrStdout(), c); err != nil || c.OK {
-				return err
-			}
-			return cli.ExitError{Code: cli.ExitFailed}
+			err = o.Print(cmd, c, func(b *strings.Builder) { printChecked(cmd.ErrOrStderr(), b, c) })
+			return cli.Failed(err, !c.OK)
 		},
 	}
 	o.BindConfig(cmd)
 	cmd.ValidArgsFunction = cli.CompleteFiles("json5", "json")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	cmd.Flags().BoolVar(&online, "online", false, "also start plugins and MCP servers, and look at what they offer")
 	cmd.Flags().StringVar(&o.Plugins, "plugins", "", "directory of plugins (default: plugins.dir, as for other commands)")
 	return cmd
@@ -180,8 +171,8 @@ func unusedSettings(o *app.Flags, f *configfile.File) ([]host.UnusedSetting, err
 	return list, err
 }
 
-// printChecked prints problems to stderr and values to stdout.
-func printChecked(stderr, stdout io.Writer, c *checked) error {
+// printChecked prints problems to stderr, and values.
+func printChecked(stderr io.Writer, b *strings.Builder, c *checked) {
 	for _, p := range c.Errors {
 		terminal.Fprintf(stderr, "error: %s\n", p)
 	}
@@ -191,19 +182,12 @@ func printChecked(stderr, stdout io.Writer, c *checked) error {
 	for _, u := range c.Unmatched {
 		terminal.Fprintf(stderr, "warning: %s\n", u)
 	}
-	if !c.OK {
-		return nil
+	if c.OK {
+		output.Table(b, "FIELD\tVALUE\tFROM", c.Values, func(v config.Value) []any {
+			text, _ := json.Marshal(v.Value) // what was read from JSON has JSON
+			return []any{v.Field, string(text), v.Origin}
+		})
 	}
-	tw := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "FIELD\tVALUE\tFROM")
-	for _, v := range c.Values {
-		b, err := json.Marshal(v.Value)
-		if err != nil {
-			return err
-		}
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", v.Field, b, v.Origin)
-	}
-	return tw.Flush()
 }
 
 func newConfigPath() *cobra.Command {
@@ -217,7 +201,6 @@ there. "none" in place of a file means none.
 Exit status: 0 there is one, 1 there is no file, 2 usage.`,
 		Example: `  quoin config path
   quoin config check "$(quoin config path)"`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := paths.Config(o.Config)
 			if err != nil {

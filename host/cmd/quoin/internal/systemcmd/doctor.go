@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -94,7 +93,6 @@ type diagnosed struct {
 
 func NewDoctor() *cobra.Command {
 	var o app.Flags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say how well this system isolates guests",
@@ -111,25 +109,17 @@ Exit status: 0 it would start, 1 it would not, 2 usage.`,
   quoin doctor --json
   quoin doctor --engine native
   quoin doctor --config quoin.json5`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := diagnose(cmd, &o)
 			if err != nil {
 				return err
 			}
-			print := printDiagnosis
-			if asJSON {
-				print = func(w io.Writer, d *diagnosis) error { return output.PrintJSON(w, d) }
-			}
-			if err := print(cmd.OutOrStdout(), d); err != nil || d.Required.Holds {
-				return err
-			}
-			return cli.ExitError{Code: cli.ExitFailed}
+			return cli.Failed(o.Print(cmd, d, func(b *strings.Builder) { printDiagnosis(b, d) }), !d.Required.Holds)
 		},
 	}
 	o.BindConfig(cmd)
 	o.BindEngine(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }
 
@@ -275,7 +265,7 @@ var tiers = map[string]string{
 	"D": "nothing to rely on",
 }
 
-func printDiagnosis(w io.Writer, d *diagnosis) error {
+func printDiagnosis(to *strings.Builder, d *diagnosis) {
 	var b strings.Builder
 	if d.Error != "" {
 		fmt.Fprintf(&b, "no guest worker starts: %s\n\n", d.Error)
@@ -290,9 +280,7 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 			terminal.Fprintf(tw, "\t\t\tit needs %s\n", l.Needs)
 		}
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
+	_ = tw.Flush() // a builder takes everything
 	terminal.Fprintf(&b, "\nthe %s engine: %s\n", d.Guest.Other.Engine, d.Guest.Other.text())
 	fmt.Fprintf(&b, "\ntier %s: %s\n", d.Tier, tiers[d.Tier])
 	for _, f := range d.Guest.OpenFaults {
@@ -320,6 +308,5 @@ func printDiagnosis(w io.Writer, d *diagnosis) error {
 	if d.Cluster != nil {
 		b.WriteString(d.Cluster.text())
 	}
-	_, err := io.WriteString(w, terminal.Text(b.String()))
-	return err
+	to.WriteString(terminal.Text(b.String()))
 }

@@ -4,21 +4,18 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/terminal"
 
 	"github.com/spf13/cobra"
-
-	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 )
 
 // version is what is known of the build of this command.
@@ -34,7 +31,7 @@ type version struct {
 }
 
 func NewVersion() *cobra.Command {
-	var asJSON bool
+	var o app.Flags
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -43,32 +40,25 @@ version; and with --json also the commit that the command was built from, as far
 the build has recorded it, and what it was built with.`,
 		Example: `  quoin version
   quoin version --json`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := thisVersion(cmd.Context())
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case asJSON:
-				return output.PrintJSON(cmd.OutOrStdout(), v)
 			}
-			return v.print(cmd.OutOrStdout())
+			return o.Print(cmd, v, v.print)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	o.BindJSON(cmd)
 	return cmd
 }
 
-func (v *version) print(w io.Writer) error {
-	var b strings.Builder
-	terminal.Fprintf(&b, "quoin %s\n", v.Version)
+func (v *version) print(b *strings.Builder) {
+	terminal.Fprintf(b, "quoin %s\n", v.Version)
 	for _, e := range v.Engines {
 		if e.ID != "" {
-			terminal.Fprintf(&b, "%s engine %s\n", e.Engine, e.ID)
+			terminal.Fprintf(b, "%s engine %s\n", e.Engine, e.ID)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func thisVersion(ctx context.Context) (version, error) {

@@ -3,9 +3,7 @@ package toolscmd
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,58 +25,27 @@ func NewNamespaces() *cobra.Command {
   quoin namespaces --json`, printNamespaces)
 }
 
-func printTools(ctx context.Context, w io.Writer, b app.Backend, s host.Session, asJSON bool) error {
+func printTools(ctx context.Context, b app.Backend, s host.Session) (any, func(*strings.Builder), error) {
 	entries, err := b.Tools(ctx, s)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		if entries == nil {
-			entries = []catalog.Entry{}
-		}
-		return output.PrintJSON(w, entries)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "ID\tCALL\tDESCRIPTION")
-	for _, e := range entries {
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", e.ID, output.Called(e.Call), output.FirstLine(e.Description))
-	}
-	return tw.Flush()
+	return append([]catalog.Entry{}, entries...), func(b *strings.Builder) {
+		output.Table(b, "ID\tCALL\tDESCRIPTION", entries, func(e catalog.Entry) []any {
+			return []any{e.ID, output.Called(e.Call), output.FirstLine(e.Description)}
+		})
+	}, err
 }
 
-func printNamespaces(ctx context.Context, w io.Writer, b app.Backend, s host.Session, asJSON bool) error {
-	list, err := b.Namespaces(ctx, s)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		if list == nil {
-			list = []host.Namespace{}
+func printNamespaces(ctx context.Context, from app.Backend, s host.Session) (any, func(*strings.Builder), error) {
+	list, err := from.Namespaces(ctx, s)
+	return append([]host.Namespace{}, list...), func(b *strings.Builder) {
+		output.Table(b, "GLOBAL\tPLUGIN\tDESCRIPTION", list, func(n host.Namespace) []any {
+			return []any{n.GlobalName, n.PluginID, output.FirstLine(n.Description)}
+		})
+		// Only the operator of a host learns which namespaces cells cannot use: the reasons name
+		// tools that rules deny.
+		if own, ok := from.(app.Local); ok {
+			for _, n := range own.UnavailableNamespaces(s) {
+				terminal.Fprintf(b, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason)
+			}
 		}
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "GLOBAL\tPLUGIN\tDESCRIPTION")
-	for _, n := range list {
-		terminal.Fprintf(tw, "%s\t%s\t%s\n", n.GlobalName, n.PluginID, output.FirstLine(n.Description))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	return printHidden(w, b, s)
-}
-
-// printHidden says which namespaces cells cannot use, and why. Only the operator of
-// a host learns that: the reasons name tools that rules deny.
-func printHidden(w io.Writer, b app.Backend, s host.Session) error {
-	own, ok := b.(app.Local)
-	if !ok {
-		return nil
-	}
-	for _, n := range own.UnavailableNamespaces(s) {
-		if _, err := terminal.Fprintf(w, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, err
 }

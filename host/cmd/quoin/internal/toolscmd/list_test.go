@@ -1,7 +1,6 @@
 package toolscmd
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -34,10 +33,12 @@ func (stranger) Plugins(context.Context) ([]gateway.Plugin, error) {
 func TestListsAreInert(t *testing.T) {
 	t.Parallel()
 	for name, print := range map[string]app.Printer{"tools": printTools, "namespaces": printNamespaces, "plugins": printPlugins} {
-		var b bytes.Buffer
-		if err := print(t.Context(), &b, stranger{}, host.Session{}, false); err != nil {
+		var b strings.Builder
+		_, text, err := print(t.Context(), stranger{}, host.Session{})
+		if err != nil {
 			t.Fatal(err)
 		}
+		text(&b)
 		if strings.ContainsAny(b.String(), "\x1b\a\r\u202e") || !strings.Contains(b.String(), `\x1b[2J`) {
 			t.Errorf("%s: %q", name, b.String())
 		}

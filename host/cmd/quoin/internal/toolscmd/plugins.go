@@ -1,12 +1,8 @@
 package toolscmd
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -25,61 +21,35 @@ func NewPlugins() *cobra.Command {
   quoin plugins --server http://127.0.0.1:8787`, printPlugins)
 }
 
-func printPlugins(ctx context.Context, w io.Writer, b app.Backend, _ host.Session, asJSON bool) error {
-	list, err := b.Plugins(ctx)
+func printPlugins(ctx context.Context, from app.Backend, _ host.Session) (any, func(*strings.Builder), error) {
+	list, err := from.Plugins(ctx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if asJSON {
-		if list == nil {
-			list = []gateway.Plugin{}
-		}
-		return output.PrintJSON(w, list)
-	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "PLUGIN\tVERSION\tSTATE\tLOCK\tTOOLS\tNAMESPACES\tREASON")
-	for _, p := range list {
-		terminal.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), output.FirstLine(cmp.Or(p.Reason, notReloaded(p))))
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	if err := printReasons(w, list); err != nil {
-		return err
-	}
-	return printPassedOver(w, b)
-}
-
-// printReasons writes whole what the table has cut off: remedies stand at the end.
-func printReasons(w io.Writer, list []gateway.Plugin) error {
-	for _, p := range list {
-		reason := cmp.Or(p.Reason, notReloaded(p))
-		if lines := strings.TrimSpace(terminal.Text(reason)); lines != output.FirstLine(reason) {
-			if _, err := terminal.Fprintf(w, "\n%s: %s\n", p.ID, lines); err != nil {
-				return err
+	skipped, err := skippedDirs(from)
+	return append([]gateway.Plugin{}, list...), func(b *strings.Builder) {
+		output.Table(b, "PLUGIN\tVERSION\tSTATE\tLOCK\tTOOLS\tNAMESPACES\tREASON", list, func(p gateway.Plugin) []any {
+			return []any{p.ID, p.Version, stateOf(p), lockOf(p), len(p.Tools), len(p.Namespaces), output.FirstLine(reasonOf(p))}
+		})
+		for _, p := range list { // whole what the table has cut off: remedies stand at the end
+			if lines := strings.TrimSpace(terminal.Text(reasonOf(p))); lines != output.FirstLine(reasonOf(p)) {
+				terminal.Fprintf(b, "\n%s: %s\n", p.ID, lines)
 			}
 		}
-	}
-	return nil
+		for _, name := range skipped {
+			terminal.Fprintf(b, "%s is passed over: the folder has no %s\n", terminal.Short(name), manifest.Name)
+		}
+	}, err
 }
 
-// printPassedOver names the folders of the plugin directory that are no plugins. A
-// server does not tell what is in its directories.
-func printPassedOver(w io.Writer, b app.Backend) error {
-	own, ok := b.(app.Local)
+// skippedDirs are the folders of the plugin directory that are no plugins. A server does not
+// tell what is in its directories.
+func skippedDirs(from app.Backend) ([]string, error) {
+	own, ok := from.(app.Local)
 	if !ok || own.PluginDir() == "" {
-		return nil
+		return nil, nil
 	}
-	names, err := plugins.SkippedDirs(own.PluginDir())
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if _, err := terminal.Fprintf(w, "%s is passed over: the folder has no %s\n", terminal.Short(name), manifest.Name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return plugins.SkippedDirs(own.PluginDir())
 }
 
 // stateOf is the state in a word, and what is special about it.
@@ -94,12 +64,12 @@ func stateOf(p gateway.Plugin) string {
 	return state
 }
 
-// notReloaded says why what is installed is not what serves.
-func notReloaded(p gateway.Plugin) string {
-	if p.LastError == "" {
-		return ""
+// reasonOf says why a plugin does not run, or why what is installed is not what serves.
+func reasonOf(p gateway.Plugin) string {
+	if p.Reason == "" && p.LastError != "" {
+		return "not reloaded: " + p.LastError
 	}
-	return "not reloaded: " + p.LastError
+	return p.Reason
 }
 
 // lockOf says what holds a plugin to its files.

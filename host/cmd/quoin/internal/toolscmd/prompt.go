@@ -28,7 +28,6 @@ type prompting struct {
 	app.Flags
 	provider          cli.Choice
 	agent, key, model string
-	json              bool
 }
 
 func NewPrompt() *cobra.Command {
@@ -45,9 +44,8 @@ With --server they are those of a quoin serve.`,
   quoin prompt --provider anthropic
   quoin prompt --provider openai --server http://127.0.0.1:8787
   quoin prompt --json --config quoin.json5`,
-		Args: cli.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if p.provider.Value != "" && p.json {
+			if p.provider.Value != "" && p.JSON {
 				return cli.Usagef("both --provider and --json are given: the first prints JSON already")
 			}
 			return p.List(cmd, func(b app.Backend) error { return p.print(cmd, b) })
@@ -63,7 +61,7 @@ With --server they are those of a quoin serve.`,
 		providers = append(providers, string(name))
 	}
 	cli.BindChoice(cmd, &p.provider, "provider", "print the request's tools for this API", providers...)
-	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON")
+	p.BindJSON(cmd)
 	return cmd
 }
 
@@ -84,7 +82,7 @@ func (p *prompting) print(cmd *cobra.Command, b app.Backend) error {
 	if err := json.Unmarshal(found.Tools, &tools); err != nil {
 		return err
 	}
-	if p.json {
+	if p.JSON {
 		return output.PrintJSON(cmd.OutOrStdout(), describeTools(tools))
 	}
 	return printTexts(cmd.OutOrStdout(), tools)
