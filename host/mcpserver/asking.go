@@ -149,7 +149,7 @@ func (c *toolCall) elicit(ctx context.Context, requests mcp.InputRequestMap) (mc
 	return answers, nil
 }
 
-// goOn enters answers and goes on with the run that has waited for them.
+// goOn enters answers and continues the run that has waited for them.
 func (c *toolCall) goOn(ctx context.Context, st requestState, answers mcp.InputResponseMap) (*host.Result, error) {
 	list, err := c.approvals(ctx, st.RunID, true)
 	if err != nil {

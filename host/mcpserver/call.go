@@ -66,7 +66,7 @@ func (s *Server) waitOf(ctx context.Context) time.Duration {
 	return s.options.Wait
 }
 
-// goesOn goes on with a run. When the client of a wait goes away, the run stays as it is.
+// goesOn continues a run. When the client of a wait goes away, the run stays as it is.
 func (c *toolCall) goesOn(ctx context.Context, runID string) *host.Result {
 	if !c.resumes { // its client knows of no run
 		return c.server.host.WaitFor(ctx, c.caller, runID, c.wait)
@@ -80,7 +80,7 @@ func (c *toolCall) goesOn(ctx context.Context, runID string) *host.Result {
 	return d.Result
 }
 
-// arguments are those of a call; a client may leave them out.
+// arguments are what a call is made with; a client may leave them out.
 func arguments(req *mcp.CallToolRequest) []byte {
 	if len(req.Params.Arguments) == 0 {
 		return json.RawMessage("{}")

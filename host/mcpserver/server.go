@@ -52,7 +52,7 @@ func (q quieter) WithGroup(name string) slog.Handler    { return quieter{q.Handl
 // lowered is debug for all that is not above warn: most of it clients can cause.
 func lowered(slog.Level) slog.Level { return slog.LevelDebug }
 
-// connections are those of older clients, with whose they are. They are shared: where there is no room for one more, the
+// connections are the ones of older clients, with their owners. They are shared: where there is no room for one more, the
 // oldest of who has the most goes.
 type connections struct {
 	mu   sync.Mutex
@@ -88,7 +88,7 @@ type transports struct {
 	cross *http.CrossOriginProtection
 }
 
-// drivers are the tasks whose runs this process drives.
+// drivers are the tasks that this process drives the runs of.
 type drivers struct {
 	mu    sync.Mutex
 	tasks map[string]*taskDriver

@@ -86,7 +86,7 @@ func (t *task) fail(message string) {
 	t.end(taskFailed, message)
 }
 
-// cancel ends the task for its client, unless it has ended meanwhile.
+// cancel ends the task for its client, unless it has ended before.
 func (t *task) cancel() error {
 	if !t.Status.ended() {
 		t.end(taskCancelled, "cancelled by the client")

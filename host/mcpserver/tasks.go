@@ -154,7 +154,7 @@ func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams)
 	return &toolCall{server: s, req: req, caller: callerOf(ctx, nil), can: s.elicitationOf(req.ClientCapabilities()), stateless: true}
 }
 
-// getTask says how a task stands. It goes on with a run that no process drives.
+// getTask says how a task stands. It continues a run that no process drives.
 func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*taskResult, error) {
 	c := s.asks(ctx, ss, p)
 	t, err := s.taskOf(ctx, c.caller, p.TaskID)

@@ -112,7 +112,7 @@ func (ts *Tasks) read(ctx context.Context, id string) (*task, []byte, error) {
 	return t, b, nil
 }
 
-// change stores a task as f leaves it. No other process changes it meanwhile.
+// change stores a task as f leaves it. No other process changes it at the same time.
 func (ts *Tasks) change(ctx context.Context, id string, f func(*task) error) error {
 	ctx, unlock, err := ts.docs.Lock(ctx, id)
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	})
 }
 
-// wait goes on with a run.
+// wait continues a run.
 func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	c := s.newCall(ctx, req)
 	id, err := host.ParseWait(arguments(req))

@@ -240,7 +240,7 @@ func (u *upgrade) replay(t *testing.T, config string) bool {
 	for {
 		cmd := osexec.Command(u.now.quoin, "state", "upgrade", "--config", config, "--json")
 		out, err := cmd.Output()
-		var list []statecmd.StateUpgraded
+		var list []statecmd.Upgraded
 		if jsonErr := json.Unmarshal(out, &list); jsonErr != nil {
 			t.Fatalf("quoin state upgrade: %v, %v: %s", err, jsonErr, out)
 		}

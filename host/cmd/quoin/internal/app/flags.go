@@ -26,7 +26,7 @@ type Flags struct {
 	saysWhy                         bool // what is printed says what is wrong: the log need not
 	Show                            output.ResultPrinter
 	Remote                          remote
-	Database                        *postgres.DB // what openState has opened, or nil
+	Database                        *postgres.DB // what OpenState has opened, or nil
 }
 
 // Bind adds the flags to a command; cells says whether it runs any.
@@ -36,7 +36,7 @@ func (o *Flags) Bind(cmd *cobra.Command, cells bool) {
 	o.Remote.Bind(cmd)
 }
 
-// BindHost adds those of the flags that make a host of this process.
+// BindHost adds the flags that make a host of this process.
 func (o *Flags) BindHost(cmd *cobra.Command, cells bool) {
 	f := cmd.Flags()
 	f.StringVar(&o.Plugins, "plugins", "", "directory of plugins, or none (default: the user's, else plugins next to the executable)")

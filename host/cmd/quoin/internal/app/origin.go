@@ -63,7 +63,7 @@ func (o *Flags) origin(f *configfile.File, plugins, state string) ([]string, err
 	return flags, nil
 }
 
-// WaitLine is the command that goes on with a run of a session. where are the flags
+// WaitLine is the command that continues a run of a session. where are the flags
 // that say on which host.
 func WaitLine(runID string, s host.Session, where []string) string {
 	return ShellLine(append([]string{Program(), "wait"}, WaitWords(runID, s, where)...))

@@ -52,7 +52,7 @@ func (o *Flags) OpenRecorders(ctx context.Context, f *configfile.File, cfg *host
 	return &Recorders{store, traces, o.CloseState}, nil
 }
 
-// openTrajectories opens those of the database that is open, or of the state directory.
+// openTrajectories opens the trajectories of the database that is open, or of the state directory.
 func (o *Flags) openTrajectories(f *configfile.File) (TrajectoryStore, error) {
 	if o.Database != nil {
 		return o.Database.Trajectory(f.Trajectory.DirOptions), nil

@@ -98,7 +98,7 @@ func (o *Flags) existingState(f *configfile.File) (string, error) {
 
 // OpenState adds what outlives a host: runs, approvals, programs, pins, sign-ins and the
 // storages of plugins, of a state directory or of a database. The caller closes the
-// database, after the host, with closeState.
+// database, after the host, with CloseState.
 func (o *Flags) OpenState(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
 	if err := o.OpenRuns(ctx, f, state, cfg); err != nil {
 		return err

@@ -81,7 +81,7 @@ var (
 	_ Decisions = (*client.Client)(nil)
 )
 
-// ownDecisions are those of a state directory.
+// ownDecisions are the decisions of a state directory.
 type ownDecisions struct{ *policy.StoredApprovals }
 
 func (o ownDecisions) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
@@ -251,7 +251,7 @@ func resumeRun(cmd, wait *cobra.Command, words []string) error {
 	return wait.ExecuteContext(cmd.Context())
 }
 
-// isHeld reports whether a process of this state directory has the run, and goes on with it.
+// isHeld reports whether a process of this state directory has the run, and continues it.
 func (a *approver) isHeld(ctx context.Context, runID string) bool {
 	if a.runs == nil { // they are those of a server
 		return false
@@ -277,7 +277,7 @@ func (a *approver) waitWords(ctx context.Context, got *policy.Approval) []string
 	return app.WaitWords(got.RunID, got.Session, where)
 }
 
-// printDecision says what was decided, and how to go on.
+// printDecision says what was decided, and how to continue.
 func (a *approver) printDecision(cmd *cobra.Command, got *policy.Approval) error {
 	next := "the cell has not been suspended: it goes on by itself"
 	if words := a.waitWords(cmd.Context(), got); words != nil {

@@ -35,7 +35,7 @@ func NewAsker(cmd *cobra.Command, d Decisions) *Asker {
 // errLeft means that the person leaves a question for later.
 var errLeft = errors.New("left for later")
 
-// AskAll asks about everything that a run waits for. It reports whether the run can go on.
+// AskAll asks about everything that a run waits for. It reports whether the run can continue.
 func (a *Asker) AskAll(runID string) bool {
 	list, err := a.Approvals(a.cmd.Context(), policy.Filter{RunID: runID})
 	for i := 0; i < len(list) && err == nil; i++ {
@@ -49,7 +49,7 @@ func (a *Asker) AskAll(runID string) bool {
 	return err == nil
 }
 
-// askOne asks until one approval is decided, by this person or meanwhile by another.
+// askOne asks until one approval is decided, by this person or by another.
 func (a *Asker) askOne(p *policy.Approval) error {
 	for {
 		err := a.askOnce(p)

@@ -22,7 +22,7 @@ type acceptedTools struct {
 	Accepted bool `json:"accepted"`
 }
 
-func newMCPAccept() *cobra.Command {
+func newAccept() *cobra.Command {
 	var m mcpServers
 	var yes bool
 	cmd := &cobra.Command{

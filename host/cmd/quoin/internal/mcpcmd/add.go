@@ -53,7 +53,7 @@ type skippedServer struct {
 	Reason string `json:"reason"`
 }
 
-func newMCPAdd() *cobra.Command {
+func newAdd() *cobra.Command {
 	var a mcpAdding
 	cmd := &cobra.Command{
 		Use:   "add NAME (--url URL | -- COMMAND [ARGS...])",

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-func newMCPList() *cobra.Command {
+func newList() *cobra.Command {
 	return app.NewList("list", "Say how each upstream MCP server fares, and why one is down", `  quoin mcp list
   quoin mcp list --config quoin.json5 --json
   quoin mcp list --server http://127.0.0.1:8787`, printMCP)

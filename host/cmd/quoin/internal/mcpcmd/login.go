@@ -42,7 +42,7 @@ type signedIn struct {
 	Renewable bool      `json:"renewable,omitempty"`
 }
 
-func newMCPLogin() *cobra.Command {
+func newLogin() *cobra.Command {
 	var l mcpSigning
 	cmd := &cobra.Command{
 		Use:   "login NAME",
@@ -66,7 +66,7 @@ Exit status: 0 signed in, 1 not, 2 usage.`,
 	return cmd
 }
 
-func newMCPLogout() *cobra.Command {
+func newLogout() *cobra.Command {
 	var l mcpSigning
 	cmd := &cobra.Command{
 		Use:   "logout NAME",
@@ -91,7 +91,7 @@ func (l *mcpSigning) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.SessionKey, "session-key", "", "session key of the user who signs in, where every user does")
 }
 
-// who is the user whose sign-in it is.
+// who is the user who signs in.
 func (l *mcpSigning) who() codemode.Session {
 	return codemode.Session{AgentID: l.Agent, SessionKey: l.SessionKey}
 }

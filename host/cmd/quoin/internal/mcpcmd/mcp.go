@@ -9,13 +9,13 @@ import (
 // the upstream servers whose tools programs call, and Quoin as a server of others.
 // Without a command it is the list, for which it once had no word.
 func New(serve *cobra.Command) *cobra.Command {
-	cmd := newMCPList()
+	cmd := newList()
 	cmd.Use = "mcp"
 	cmd.Short = "Use MCP servers, and be one"
 	cmd.Long = `Add, sign in to, check and remove the MCP servers whose tools cells call.
 Without a command, it is quoin mcp list.`
 	cmd.Example = `  quoin mcp
   quoin mcp list --json`
-	cmd.AddCommand(newMCPList(), newMCPAdd(), newMCPRemove(), newMCPTest(), newMCPAccept(), newMCPLogin(), newMCPLogout(), newMCPSnippet(), serve, newMCPServerJSON())
+	cmd.AddCommand(newList(), newAdd(), newRemove(), newTest(), newAccept(), newLogin(), newLogout(), newSnippet(), serve, newServerJSON())
 	return cmd
 }

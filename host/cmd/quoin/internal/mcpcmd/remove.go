@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-func newMCPRemove() *cobra.Command {
+func newRemove() *cobra.Command {
 	var m mcpServers
 	cmd := &cobra.Command{
 		Use:   "remove NAME",

@@ -44,7 +44,7 @@ type registryHeader struct {
 // registryName is what registries take as a name: a domain in reverse and a word.
 var registryName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
-func newMCPServerJSON() *cobra.Command {
+func newServerJSON() *cobra.Command {
 	var address, name string
 	var token bool
 	cmd := &cobra.Command{

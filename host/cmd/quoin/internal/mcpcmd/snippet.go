@@ -54,7 +54,7 @@ type snippet struct {
 	Text  string `json:"text"`
 }
 
-func newMCPSnippet() *cobra.Command {
+func newSnippet() *cobra.Command {
 	var o mcpServers
 	var p pointing
 	var address, session string

@@ -32,7 +32,7 @@ type triedServer struct {
 	notice string
 }
 
-func newMCPTest() *cobra.Command {
+func newTest() *cobra.Command {
 	var m mcpServers
 	cmd := &cobra.Command{
 		Use:   "test NAME",

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/conformance"
 )
 
-func newPluginConformance() *cobra.Command {
+func newConformance() *cobra.Command {
 	var o app.Flags
 	var asJSON bool
 	var declaration string

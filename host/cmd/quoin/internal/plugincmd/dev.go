@@ -27,9 +27,8 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 )
 
-func newPluginDev() *cobra.Command {
-	var o app.Flags
-	cmd := &cobra.Command{
+func newDev() *cobra.Command {
+	return developing(&cobra.Command{
 		Use:   "dev [DIR]",
 		Short: "Make every save of a plugin's sources live",
 		Long: `Build the plugin in DIR, put it into a host, print what a model sees of it, and
@@ -50,14 +49,19 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		Example: `  quoin plugin dev
   quoin plugin dev ./weather --plugins ./plugins.d
   quoin plugin dev ./weather --server http://127.0.0.1:8787`,
-		Args: cli.Args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := pluginbuild.Open(dirOf(args))
-			if err != nil {
-				return err
-			}
-			return develop(&o, cmd, folder, devloop.Run)
-		},
+	}, func(ctx context.Context, _ *cobra.Command, d devloop.Options) error { return devloop.Run(ctx, d) })
+}
+
+// developing completes a command that calls run with a host for the plugin in its directory.
+func developing(cmd *cobra.Command, run func(context.Context, *cobra.Command, devloop.Options) error) *cobra.Command {
+	var o app.Flags
+	cmd.Args = cli.Args(cobra.MaximumNArgs(1))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		folder, err := pluginbuild.Open(dirOf(args))
+		if err != nil {
+			return err
+		}
+		return develop(&o, cmd, folder, func(ctx context.Context, d devloop.Options) error { return run(ctx, cmd, d) })
 	}
 	o.Bind(cmd, false)
 	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
@@ -124,9 +128,8 @@ func developmentHost(o *app.Flags, ctx context.Context, stderr io.Writer, folder
 	return host.New(ctx, cfg)
 }
 
-func newPluginDebug() *cobra.Command {
-	var o app.Flags
-	cmd := &cobra.Command{
+func newDebug() *cobra.Command {
+	return developing(&cobra.Command{
 		Use:   "debug [DIR]",
 		Short: "Attach a host to a plugin that runs under a debugger",
 		Long: `Wait until the plugin in DIR runs with ` + protocol.EnvDebug + ` set, mostly under a
@@ -142,18 +145,7 @@ Exit status: 0 after Ctrl-C, 1 failed, 2 usage.`,
 		Example: `  cd weather && ` + protocol.EnvDebug + `=1 dlv debug
   quoin plugin debug ./weather
   quoin plugin debug ./weather --set tools.codeMode.cpuBudgetMs=120000`,
-		Args: cli.Args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := pluginbuild.Open(dirOf(args))
-			if err != nil {
-				return err
-			}
-			return develop(&o, cmd, folder, attach)
-		},
-	}
-	o.Bind(cmd, false)
-	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
-	return cmd
+	}, func(ctx context.Context, _ *cobra.Command, d devloop.Options) error { return attach(ctx, d) })
 }
 
 // attach is devloop.Run with relays to a running plugin in place of builds.
@@ -175,9 +167,8 @@ func attach(ctx context.Context, o devloop.Options) error {
 	return devloop.Run(ctx, o)
 }
 
-func newPluginTypes() *cobra.Command {
-	var o app.Flags
-	cmd := &cobra.Command{
+func newTypes() *cobra.Command {
+	return developing(&cobra.Command{
 		Use:   "types [DIR]",
 		Short: "Write the types by which an editor knows what cells can call",
 		Long: `Build the plugin in DIR, ask a host what programs can call, and write that to
@@ -191,25 +182,14 @@ of TypeScript changes that; --check does not. In .js files editors do not object
 Exit status: 0 written, 1 failed, 2 usage.`,
 		Example: `  quoin plugin types
   quoin plugin types ./weather`,
-		Args: cli.Args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := pluginbuild.Open(dirOf(args))
-			if err != nil {
-				return err
-			}
-			return develop(&o, cmd, folder, func(ctx context.Context, d devloop.Options) error {
-				notes, err := writeTypes(ctx, d)
-				for _, note := range notes {
-					_, printed := terminal.Fprintln(cmd.OutOrStdout(), note)
-					err = errors.Join(err, printed)
-				}
-				return err
-			})
-		},
-	}
-	o.Bind(cmd, false)
-	cmd.Flags().Lookup("plugins").Usage = "directory of plugins that are to be there, too (default: none)"
-	return cmd
+	}, func(ctx context.Context, cmd *cobra.Command, d devloop.Options) error {
+		notes, err := writeTypes(ctx, d)
+		for _, note := range notes {
+			_, printed := terminal.Fprintln(cmd.OutOrStdout(), note)
+			err = errors.Join(err, printed)
+		}
+		return err
+	})
 }
 
 // writeTypes puts the plugin into the host for as long as it takes to ask for its types.

@@ -2,6 +2,7 @@ package plugincmd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,8 +35,22 @@ func (i *installing) bind(cmd *cobra.Command) {
 	i.BindConfig(cmd)
 }
 
-// bindUnsigned is for the commands that run an archive.
-func (i *installing) bindUnsigned(cmd *cobra.Command) {
+// bindSource is for the commands that take a plugin from a source and run it.
+func (i *installing) bindSource(cmd *cobra.Command, mayMake bool, done string, do func(context.Context, string, install.Options) (*install.Outcome, error)) {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := i.where(cmd, mayMake); err != nil {
+			return err
+		}
+		if _, err := openBuilt(cmd, args[0]); err != nil {
+			return err
+		}
+		out, err := do(cmd.Context(), args[0], i.Options)
+		if err != nil {
+			return err
+		}
+		return printOutcome(cmd.OutOrStdout(), done, out)
+	}
+	i.bind(cmd)
 	cmd.Flags().BoolVar(&i.AllowUnsigned, "allow-unsigned", false, "without trusted keys: also an archive that is not signed, or signed by an unknown key")
 }
 
@@ -73,7 +88,7 @@ func (i *installing) where(cmd *cobra.Command, mayMake bool) (*configfile.File, 
 
 const sourceHint = "a plugin's folder or an archive of quoin plugin pack"
 
-func newPluginInstall() *cobra.Command {
+func newInstall() *cobra.Command {
 	var i installing
 	cmd := &cobra.Command{
 		Use:   "install SOURCE",
@@ -89,26 +104,12 @@ A directory that has no lock yet gets one, with every plugin that is there.`,
 		Example: `  quoin plugin install ./weather
   quoin plugin install weather-1.0.0.tar.gz --config quoin.json5 --plugins /etc/quoin/plugins`,
 		Args: cli.OneArg("SOURCE", sourceHint),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := i.where(cmd, true); err != nil {
-				return err
-			}
-			if _, err := openBuilt(cmd, args[0]); err != nil {
-				return err
-			}
-			out, err := install.Install(cmd.Context(), args[0], i.Options)
-			if err != nil {
-				return err
-			}
-			return printOutcome(cmd.OutOrStdout(), "installed", out)
-		},
 	}
-	i.bind(cmd)
-	i.bindUnsigned(cmd)
+	i.bindSource(cmd, true, "installed", install.Install)
 	return cmd
 }
 
-func newPluginUpgrade() *cobra.Command {
+func newUpgrade() *cobra.Command {
 	var i installing
 	cmd := &cobra.Command{
 		Use:   "upgrade SOURCE",
@@ -121,28 +122,14 @@ host that watches its plugins takes the new one over without dropping a call.`,
 		Example: `  quoin plugin upgrade weather-1.1.0.tar.gz
   quoin plugin upgrade ./weather --any-version`,
 		Args: cli.OneArg("SOURCE", sourceHint),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := i.where(cmd, false); err != nil {
-				return err
-			}
-			if _, err := openBuilt(cmd, args[0]); err != nil {
-				return err
-			}
-			out, err := install.Upgrade(cmd.Context(), args[0], i.Options)
-			if err != nil {
-				return err
-			}
-			return printOutcome(cmd.OutOrStdout(), "upgraded", out)
-		},
 	}
-	i.bind(cmd)
-	i.bindUnsigned(cmd)
+	i.bindSource(cmd, false, "upgraded", install.Upgrade)
 	cmd.Flags().BoolVar(&i.AnyVersion, "any-version", false, "also by an older version, or other files of the same")
 	cmd.Flags().BoolVar(&i.NewSigner, "new-signer", false, "also by what another key has signed, or none")
 	return cmd
 }
 
-func newPluginPin() *cobra.Command {
+func newPin() *cobra.Command {
 	var i installing
 	var all bool
 	cmd := &cobra.Command{
@@ -183,7 +170,7 @@ finds.`,
 	return cmd
 }
 
-func newPluginRemove() *cobra.Command {
+func newRemove() *cobra.Command {
 	var i installing
 	var data bool
 	cmd := &cobra.Command{

@@ -21,7 +21,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/trust"
 )
 
-func newPluginPack() *cobra.Command {
+func newPack() *cobra.Command {
 	var o app.Flags
 	var out, key string
 	cmd := &cobra.Command{
@@ -130,7 +130,7 @@ func startOnce(cmd *cobra.Command, archive string, m manifest.Manifest, o instal
 	return nil
 }
 
-func newPluginKeys() *cobra.Command {
+func newKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make keys to sign plugins with, and show them",

@@ -27,25 +27,25 @@ func New() *cobra.Command {
   quoin plugin install ./weather`,
 	}
 	cmd.AddCommand(
-		newPluginNew(),
-		newPluginDev(),
-		newPluginTest(),
-		newPluginTypes(),
-		newPluginDebug(),
-		newPluginValidate(),
-		newPluginSchema(),
-		newPluginConformance(),
-		newPluginPack(),
-		newPluginInstall(),
-		newPluginUpgrade(),
-		newPluginPin(),
-		newPluginRemove(),
-		newPluginKeys(),
+		newNew(),
+		newDev(),
+		newTest(),
+		newTypes(),
+		newDebug(),
+		newValidate(),
+		newSchema(),
+		newConformance(),
+		newPack(),
+		newInstall(),
+		newUpgrade(),
+		newPin(),
+		newRemove(),
+		newKeys(),
 	)
 	return cmd
 }
 
-func newPluginNew() *cobra.Command {
+func newNew() *cobra.Command {
 	var o scaffold.Options
 	var quoin string
 	cmd := &cobra.Command{
@@ -100,7 +100,7 @@ func printMade(w io.Writer, m *scaffold.Made) error {
 	return err
 }
 
-func newPluginSchema() *cobra.Command {
+func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of plugin.json",

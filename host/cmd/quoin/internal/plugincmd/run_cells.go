@@ -36,7 +36,7 @@ type cellTests struct {
 	timeout         time.Duration
 }
 
-func newPluginTest() *cobra.Command {
+func newTest() *cobra.Command {
 	var t cellTests
 	cmd := &cobra.Command{
 		Use:   "test [DIR]",

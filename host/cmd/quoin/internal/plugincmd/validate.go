@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-func newPluginValidate() *cobra.Command {
+func newValidate() *cobra.Command {
 	var o app.Flags
 	cmd := &cobra.Command{
 		Use:   "validate DIR",

@@ -43,7 +43,7 @@ func runCell(o *app.Flags, cmd *cobra.Command, cell cellOf) error {
 	if err != nil {
 		return printNotStarted(o, cmd, err)
 	}
-	own := &delivering{Local: app.Local{h}}
+	own := &delivering{Local: app.Local{Host: h}}
 	var calls *output.Calls
 	if o.Show.ForPeople(cmd) {
 		calls = output.FollowCalls(h, cmd.ErrOrStderr())
@@ -65,7 +65,7 @@ func runCell(o *app.Flags, cmd *cobra.Command, cell cellOf) error {
 	return outcome
 }
 
-// cellOf runs a program, or goes on with one.
+// cellOf runs a program, or continues one.
 type cellOf func(context.Context, app.Backend, host.Session) (*host.Result, error)
 
 // converse runs a cell to its result. A person at the terminal is asked what its run waits
@@ -127,7 +127,7 @@ func failedStart(err error) *host.Result {
 	return res
 }
 
-// delivering is an inProcess whose store keeps the result of a run until it has been
+// delivering is a Local that keeps the result of a run until it has been
 // printed.
 type delivering struct {
 	app.Local
@@ -151,7 +151,7 @@ func (d *delivering) printed(outcome error) {
 	}
 }
 
-// failedServer is the result of a cell whose server did not answer with one.
+// failedServer is the result of a cell when the server did not answer with one.
 func failedServer(err error) *host.Result {
 	res := failedStart(app.ForPeople(err))
 	var refused *gateway.Problem
@@ -163,7 +163,7 @@ func failedServer(err error) *host.Result {
 	return res
 }
 
-// hint says how to go on with the run of a result that waits, or that this host
+// hint says how to continue the run of a result that waits, or that this host
 // refuses and keeps, and what a person has to answer before.
 func hint(o *app.Flags, cmd *cobra.Command, b app.Backend, res *host.Result) {
 	ctx := context.WithoutCancel(cmd.Context())
@@ -199,7 +199,7 @@ func hint(o *app.Flags, cmd *cobra.Command, b app.Backend, res *host.Result) {
 	terminal.Fprintf(cmd.ErrOrStderr(), "go on with: %s\n", line)
 }
 
-// stateFlags are those of the flags of an origin that name the configuration and the
+// stateFlags are the flags of an origin that name the configuration and the
 // state directory.
 func stateFlags(origin []string) []string {
 	var flags []string

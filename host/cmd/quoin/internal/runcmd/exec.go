@@ -27,7 +27,7 @@ const maxSource = 4 << 20
 func NewExec() *cobra.Command {
 	var o app.Flags
 	var code, lang string
-	var timeout, wait time.Duration
+	var limits times
 	cmd := &cobra.Command{
 		Use:   "exec [FILE|-]",
 		Short: "Run a cell and print its result",
@@ -53,10 +53,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 			if err != nil {
 				return printNotStarted(&o, cmd, err)
 			}
-			if in.Timeout, err = givenTime(cmd, "timeout", timeout); err != nil {
-				return err
-			}
-			if in.Wait, err = givenTime(cmd, "wait", wait); err != nil {
+			if err := limits.into(cmd, &in); err != nil {
 				return err
 			}
 			return runCell(&o, cmd, func(ctx context.Context, b app.Backend, s host.Session) (*host.Result, error) {
@@ -71,7 +68,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	cmd.Flags().StringVarP(&code, "eval", "e", "", "the program itself")
 	cmd.Flags().StringVar(&lang, "lang", "", "js or ts (default: from the file name, else js)")
 	cli.CompleteFlag(cmd, "lang", cobra.FixedCompletions([]cobra.Completion{"js", "ts"}, cli.NoFiles))
-	bindTimes(cmd, &timeout, &wait)
+	limits.bind(cmd)
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func (l *library) bind(cmd *cobra.Command) {
 	l.Remote.Bind(cmd)
 }
 
-// savedPrograms are those of a state directory, or of a server.
+// savedPrograms are the programs of a state directory, or of a server.
 type savedPrograms interface {
 	SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error)
 	Programs(context.Context, host.Session) ([]host.ProgramReview, error)
@@ -68,7 +68,7 @@ var (
 	_ savedPrograms = (*client.Client)(nil)
 )
 
-// ownPrograms are those of a state directory, for a person who may see all of them: an
+// ownPrograms are the programs of a state directory, for a person who may see all of them: an
 // empty session is all. What has changed it does not know, since it has no tools.
 type ownPrograms struct{ *programs.Stored }
 
@@ -325,7 +325,7 @@ func showProgram(b *strings.Builder, p *host.ProgramReview) {
 func newProgramsRun() *cobra.Command {
 	var o app.Flags
 	var input string
-	var timeout, wait time.Duration
+	var limits times
 	cmd := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run a saved program and print its result",
@@ -345,10 +345,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 				return cli.AsUsage(err)
 			}
 			exec := host.ExecInput{Code: code, Title: "Saved program " + args[0]}
-			if exec.Timeout, err = givenTime(cmd, "timeout", timeout); err != nil {
-				return err
-			}
-			if exec.Wait, err = givenTime(cmd, "wait", wait); err != nil {
+			if err := limits.into(cmd, &exec); err != nil {
 				return err
 			}
 			return runCell(&o, cmd, func(ctx context.Context, b app.Backend, s host.Session) (*host.Result, error) {
@@ -360,7 +357,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 	o.Show.Bind(cmd)
 	o.BindCaller(cmd)
 	cmd.Flags().StringVar(&input, "input", "", "input of the program: a JSON object, or a file with one")
-	bindTimes(cmd, &timeout, &wait)
+	limits.bind(cmd)
 	return cmd
 }
 

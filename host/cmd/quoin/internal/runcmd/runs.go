@@ -60,7 +60,7 @@ var (
 	_ suspended = (*client.Client)(nil)
 )
 
-// ownRuns are those of a state directory. An empty session is all of them.
+// ownRuns are the runs of a state directory. An empty session is all of them.
 type ownRuns struct {
 	*host.Host
 	store runstore.Store
@@ -73,7 +73,7 @@ func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, erro
 	return o.Host.Runs(ctx, s)
 }
 
-// done are the runs of a directory that have ended and whose results no one has fetched.
+// done are the runs of a directory that have ended, and no one has fetched their results.
 func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo, _ error) {
 	dir, ok := o.store.(*runstore.Dir)
 	if !ok {
@@ -87,7 +87,7 @@ func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo,
 		if i.Kind != runstore.ItemResult {
 			continue
 		}
-		// One that someone has fetched meanwhile, or that is damaged, is no result that waits.
+		// A result that someone has fetched since, or that is damaged, does not wait.
 		if e, err := dir.Ended(ctx, i.ID); err == nil && (s == host.Session{} || s.Covers(e.Session)) {
 			list = append(list, host.RunInfo{ID: e.ID, Session: e.Session, Status: "done", Reason: "result_kept", Expires: e.Expires, PendingToolCalls: []host.PendingCall{}})
 		}

@@ -5,13 +5,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 )
 
-// bindTimes adds --timeout and --wait.
-func bindTimes(cmd *cobra.Command, timeout, wait *time.Duration) {
-	cmd.Flags().DurationVar(timeout, "timeout", 0, "shorten how long the program may compute in one go, for example 2s")
-	bindWait(cmd, wait)
+// times are --timeout and --wait.
+type times struct{ timeout, wait time.Duration }
+
+func (t *times) bind(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&t.timeout, "timeout", 0, "shorten how long the program may compute in one go, for example 2s")
+	bindWait(cmd, &t.wait)
+}
+
+// into checks the times and puts them into the input of a run.
+func (t *times) into(cmd *cobra.Command, in *host.ExecInput) (err error) {
+	if in.Timeout, err = givenTime(cmd, "timeout", t.timeout); err == nil {
+		in.Wait, err = givenTime(cmd, "wait", t.wait)
+	}
+	return err
 }
 
 // bindWait adds --wait.

@@ -92,7 +92,7 @@ to there. Exit status: 0 shown, 1 there is nothing to show, 2 usage.`,
 	return cmd
 }
 
-// trajectories returns those of the server, or of this system. Call done after use.
+// trajectories returns the trajectories of the server, or of this system. Call done after use.
 func trajectories(o *app.Flags, cmd *cobra.Command) (_ gateway.Trajectories, done func(), _ error) {
 	c, err := o.Remote.Client(cmd)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d everySession) Read(_ codemode.Session, runID string) (*trajectory.Run, e
 	return d.Find(runID)
 }
 
-// farTrajectories are those of a server.
+// farTrajectories are the trajectories of a server.
 type farTrajectories struct {
 	ctx context.Context // of the command, whose only request this is
 	c   *client.Client

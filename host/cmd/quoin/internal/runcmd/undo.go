@@ -65,7 +65,7 @@ Exit status: 0 undone, 1 an inverse has failed, 2 usage, 3 an inverse waits.`,
 	return cmd
 }
 
-// effects are those of a state directory, or of a server.
+// effects are the effects of runs of a state directory, or of a server.
 type effects interface {
 	ListEffects(context.Context, host.Session) ([]*runstore.Effects, error)
 	Effects(ctx context.Context, s host.Session, runID string) (*host.RunEffects, error)
@@ -77,7 +77,7 @@ var (
 	_ effects = (*client.Client)(nil)
 )
 
-// ownEffects are those of a state directory. An empty session is all of them.
+// ownEffects are the effects of a state directory. An empty session is all of them.
 type ownEffects struct{ *host.Host }
 
 func (o ownEffects) ListEffects(ctx context.Context, s host.Session) ([]*runstore.Effects, error) {

@@ -129,7 +129,7 @@ func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []st
 			return nil, err
 		}
 	}
-	state := filepath.Dir(cfg.Plugins.DataDir) // see addDirectories
+	state := filepath.Dir(cfg.Plugins.DataDir) // see AddDirectories
 	if o.Tasks, err = app.OpenTasks(state, cfg.Store); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// stateBuild is a guest build as state builds shows it.
-type stateBuild struct {
+// build is a guest build as state builds shows it.
+type build struct {
 	Build  string `json:"build"`            // SHA-256 of the executable
 	Engine string `json:"engine,omitempty"` // id of its engine, if a run says it
 	Bytes  int64  `json:"bytes,omitempty"`
@@ -34,11 +34,11 @@ type stateBuild struct {
 	Used      time.Time `json:"used,omitzero"` // when a host has last said so
 }
 
-// missing says that no host with this configuration can go on with the runs of the build.
-func (b *stateBuild) missing() bool { return b.Runs > 0 && !b.Installed && !b.Kept }
+// missing says that no host with this configuration can continue the runs of the build.
+func (b *build) missing() bool { return b.Runs > 0 && !b.Installed && !b.Kept }
 
-func newStateBuilds() *cobra.Command {
-	var o stateOptions
+func newBuilds() *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "builds",
 		Short: "List the guest builds that there are, and which of them suspended runs need",
@@ -57,7 +57,7 @@ Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 					return err
 				}
 				err = o.Print(cmd, list, func(b *strings.Builder) { printBuilds(b, list, time.Now()) })
-				return cli.Failed(err, slices.ContainsFunc(list, (*stateBuild).missing))
+				return cli.Failed(err, slices.ContainsFunc(list, (*build).missing))
 			})
 		},
 	}
@@ -66,16 +66,16 @@ Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 }
 
 // listBuilds returns the builds: those of new runs first, then by the number of their runs.
-func (s *storedState) listBuilds(ctx context.Context) ([]*stateBuild, error) {
+func (s *storedState) listBuilds(ctx context.Context) ([]*build, error) {
 	needed, err := s.needs(ctx)
 	var unreadable *unreadableError
 	if err != nil && !errors.As(err, &unreadable) {
 		return nil, err
 	}
-	known := map[string]*stateBuild{}
-	of := func(id string) *stateBuild {
+	known := map[string]*build{}
+	of := func(id string) *build {
 		if known[id] == nil {
-			known[id] = &stateBuild{Build: id}
+			known[id] = &build{Build: id}
 		}
 		return known[id]
 	}
@@ -96,11 +96,11 @@ func (s *storedState) listBuilds(ctx context.Context) ([]*stateBuild, error) {
 	for _, id := range s.installed() {
 		of(id).Installed = true
 	}
-	out := make([]*stateBuild, 0, len(known))
+	out := make([]*build, 0, len(known))
 	for _, b := range known {
 		out = append(out, b)
 	}
-	slices.SortFunc(out, func(a, b *stateBuild) int {
+	slices.SortFunc(out, func(a, b *build) int {
 		return cmp.Or(cmp.Compare(btoi(b.Installed), btoi(a.Installed)), cmp.Compare(b.Runs, a.Runs), b.Used.Compare(a.Used), cmp.Compare(a.Build, b.Build))
 	})
 	return out, nil
@@ -126,8 +126,8 @@ func (s *storedState) installed() (ids []string) {
 	return ids
 }
 
-func printBuilds(b *strings.Builder, list []*stateBuild, now time.Time) {
-	output.Table(b, "BUILD\tRUNS\tSIZE\tUSED\tSTATE\tENGINE", list, func(b *stateBuild) []any {
+func printBuilds(b *strings.Builder, list []*build, now time.Time) {
+	output.Table(b, "BUILD\tRUNS\tSIZE\tUSED\tSTATE\tENGINE", list, func(b *build) []any {
 		size, used := "-", "-"
 		if b.Kept {
 			size, used = output.KiB(int(b.Bytes)), now.Sub(b.Used).Round(time.Second).String()+" ago"
@@ -137,7 +137,7 @@ func printBuilds(b *strings.Builder, list []*stateBuild, now time.Time) {
 }
 
 // state says in a word or two what becomes of the build.
-func (b *stateBuild) state(now time.Time) string {
+func (b *build) state(now time.Time) string {
 	switch {
 	case b.missing():
 		return "missing"

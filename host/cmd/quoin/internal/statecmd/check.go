@@ -15,21 +15,21 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// stateChecked is what state check says, as JSON.
-type stateChecked struct {
-	Items    int            `json:"items"` // that were read
-	Problems []stateProblem `json:"problems"`
+// checked is what state check says, as JSON.
+type checked struct {
+	Items    int       `json:"items"` // that were read
+	Problems []problem `json:"problems"`
 }
 
-// stateProblem is something that no host can use.
-type stateProblem struct {
+// problem is something that no host can use.
+type problem struct {
 	ID      string `json:"id"`   // of a run or a build
 	Kind    string `json:"kind"` // of an item, or build
 	Problem string `json:"problem"`
 }
 
-func newStateCheck() *cobra.Command {
-	var o stateOptions
+func newCheck() *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Read stored runs and their guests, and say what is damaged or missing",
@@ -60,14 +60,14 @@ Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 }
 
 // check reads everything.
-func (s *storedState) check(ctx context.Context) (*stateChecked, error) {
+func (s *storedState) check(ctx context.Context) (*checked, error) {
 	items, err := s.items(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &stateChecked{Problems: []stateProblem{}}
+	out := &checked{Problems: []problem{}}
 	for _, i := range items {
-		err := s.read(ctx, i, &stateRun{})
+		err := s.read(ctx, i, &run{})
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -82,7 +82,7 @@ func (s *storedState) check(ctx context.Context) (*stateChecked, error) {
 }
 
 // checkBuilds reads every kept build, and looks whether every run has one.
-func (s *storedState) checkBuilds(ctx context.Context, out *stateChecked) error {
+func (s *storedState) checkBuilds(ctx context.Context, out *checked) error {
 	list, err := s.listBuilds(ctx)
 	if err != nil {
 		return err
@@ -110,6 +110,6 @@ func (s *storedState) checkBuilds(ctx context.Context, out *stateChecked) error 
 	return nil
 }
 
-func (c *stateChecked) add(id, kind, problem string) {
-	c.Problems = append(c.Problems, stateProblem{id, kind, problem})
+func (c *checked) add(id, kind, text string) {
+	c.Problems = append(c.Problems, problem{id, kind, text})
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// stateCollected is what state gc has removed, as JSON.
-type stateCollected struct {
+// collected is what state gc has removed, as JSON.
+type collected struct {
 	DryRun bool                `json:"dryRun,omitempty"`
 	Left   int                 `json:"left"` // suspended runs
 	Builds []guestbuilds.Build `json:"builds"`
 }
 
-func newStateGC() *cobra.Command {
-	var o stateOptions
+func newGC() *cobra.Command {
+	var o options
 	var dry bool
 	unused := guestbuilds.UnusedFor
 	cmd := &cobra.Command{
@@ -53,8 +53,8 @@ need it. quoin state check shows such runs.`,
 }
 
 // collect removes what has expired, and the builds that no run needs.
-func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (*stateCollected, error) {
-	out := &stateCollected{DryRun: dry, Builds: []guestbuilds.Build{}}
+func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (*collected, error) {
+	out := &collected{DryRun: dry, Builds: []guestbuilds.Build{}}
 	if !dry {
 		if err := s.config.Approvals.Store.Sweep(ctx, time.Now()); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 	return out, err
 }
 
-func (c *stateCollected) print(b *strings.Builder) {
+func (c *collected) print(b *strings.Builder) {
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"

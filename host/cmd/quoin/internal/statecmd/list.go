@@ -17,8 +17,8 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// stateItem is one thing of the store as state ls shows it.
-type stateItem struct {
+// item is one thing of the store as state ls shows it.
+type item struct {
 	runstore.Item
 	Session    *host.Session `json:"session,omitempty"` // of a run that can be read
 	GuestBuild string        `json:"guestBuild,omitempty"`
@@ -26,8 +26,8 @@ type stateItem struct {
 	Expired    bool          `json:"expired,omitempty"`
 }
 
-func newStateList() *cobra.Command {
-	var o stateOptions
+func newList() *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List what the store keeps: runs, results and journals of effects",
@@ -52,7 +52,7 @@ A run without a session cannot be read, or has expired: see quoin state check.`,
 }
 
 // list returns what the store keeps, and of runs that can be read what they are.
-func (s *storedState) list(ctx context.Context, now time.Time) ([]stateItem, error) {
+func (s *storedState) list(ctx context.Context, now time.Time) ([]item, error) {
 	items, err := s.items(ctx)
 	if err != nil {
 		return nil, err
@@ -65,10 +65,10 @@ func (s *storedState) list(ctx context.Context, now time.Time) ([]stateItem, err
 	for _, r := range records {
 		readable[r.ID] = r
 	}
-	out := make([]stateItem, 0, len(items))
-	for _, item := range items {
-		i := stateItem{Item: item, Expired: !now.Before(item.Expires)}
-		if r := readable[item.ID]; r != nil && item.Kind == runstore.ItemRun {
+	out := make([]item, 0, len(items))
+	for _, known := range items {
+		i := item{Item: known, Expired: !now.Before(known.Expires)}
+		if r := readable[known.ID]; r != nil && known.Kind == runstore.ItemRun {
 			i.Session, i.GuestBuild, i.Generation, i.Expires = &r.Session, r.GuestBuild, r.Generation, r.Expires
 		}
 		out = append(out, i)
@@ -76,8 +76,8 @@ func (s *storedState) list(ctx context.Context, now time.Time) ([]stateItem, err
 	return out, nil
 }
 
-func printItems(b *strings.Builder, list []stateItem, now time.Time) {
-	output.Table(b, "RUN\tKIND\tSIZE\tEXPIRES\tBUILD\tSESSION", list, func(i stateItem) []any {
+func printItems(b *strings.Builder, list []item, now time.Time) {
+	output.Table(b, "RUN\tKIND\tSIZE\tEXPIRES\tBUILD\tSESSION", list, func(i item) []any {
 		session, build := "-", "-"
 		if i.Session != nil {
 			session, build = output.OwnerName(*i.Session), fmt.Sprintf("%.12s", i.GuestBuild)
@@ -94,8 +94,8 @@ func expiresIn(at, now time.Time) string {
 	return "expired"
 }
 
-// stateRun is a run as state show shows it.
-type stateRun struct {
+// run is a run as state show shows it.
+type run struct {
 	Items  []runstore.Item  `json:"items"`
 	Record *runstore.Record `json:"record,omitempty"`
 	// ImageBytes is the size of the image, which is left out.
@@ -105,8 +105,8 @@ type stateRun struct {
 	Problems   []string          `json:"problems,omitempty"`
 }
 
-func newStateShow() *cobra.Command {
-	var o stateOptions
+func newShow() *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "show RUN_ID",
 		Short: "Show what the store keeps of a run",
@@ -133,7 +133,7 @@ hold what only the session of the run should see.`,
 }
 
 // completeItems offers the runs that the store keeps something of.
-func (o *stateOptions) completeItems(cmd *cobra.Command) (names []cobra.Completion, _ error) {
+func (o *options) completeItems(cmd *cobra.Command) (names []cobra.Completion, _ error) {
 	err := o.with(cmd, func(ctx context.Context, s *storedState) error {
 		items, err := s.items(ctx)
 		for _, i := range items {
@@ -145,12 +145,12 @@ func (o *stateOptions) completeItems(cmd *cobra.Command) (names []cobra.Completi
 }
 
 // show reads what the store keeps of a run.
-func (s *storedState) show(ctx context.Context, id string) (*stateRun, error) {
+func (s *storedState) show(ctx context.Context, id string) (*run, error) {
 	all, err := s.items(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &stateRun{}
+	out := &run{}
 	for _, i := range all {
 		if i.ID == id {
 			out.Items = append(out.Items, i)
@@ -168,7 +168,7 @@ func (s *storedState) show(ctx context.Context, id string) (*stateRun, error) {
 }
 
 // read reads one item into r. It verifies its seal.
-func (s *storedState) read(ctx context.Context, i runstore.Item, r *stateRun) (err error) {
+func (s *storedState) read(ctx context.Context, i runstore.Item, r *run) (err error) {
 	switch i.Kind {
 	case runstore.ItemRun:
 		r.Record, err = s.config.Store.Get(ctx, i.ID)
@@ -188,7 +188,7 @@ func (s *storedState) read(ctx context.Context, i runstore.Item, r *stateRun) (e
 	return err
 }
 
-func (r *stateRun) print(b *strings.Builder, now time.Time) {
+func (r *run) print(b *strings.Builder, now time.Time) {
 	tw := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	for _, i := range r.Items {
 		terminal.Fprintf(tw, "%s\t%s, expires %s\n", i.Kind, output.KiB(int(i.Bytes)), expiresIn(i.Expires, now))

@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/postgres"
 )
 
-func newStateMigrate() *cobra.Command {
+func newMigrate() *cobra.Command {
 	var o app.Flags
 	cmd := &cobra.Command{
 		Use:   "migrate",

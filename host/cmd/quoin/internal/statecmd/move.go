@@ -20,7 +20,7 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-func newStateMove() *cobra.Command {
+func newMove() *cobra.Command {
 	var to, key string
 	cmd := newCarry(carry{
 		use:   "move",
@@ -47,7 +47,7 @@ the old state. Exit status: 0 all of the above has moved, 1 something was left, 
 	return cmd
 }
 
-func newStateExport() *cobra.Command {
+func newExport() *cobra.Command {
 	var to string
 	cmd := newCarry(carry{
 		use:   "export",
@@ -66,7 +66,7 @@ Exit status: 0 everything was copied, 1 something was left, 2 usage.`,
 	return cmd
 }
 
-func newStateImport() *cobra.Command {
+func newImport() *cobra.Command {
 	var from string
 	cmd := newCarry(carry{
 		use:   "import",
@@ -94,7 +94,7 @@ type carry struct {
 }
 
 func newCarry(c carry) *cobra.Command {
-	var o stateOptions
+	var o options
 	cmd := &cobra.Command{
 		Use: c.use, Short: c.short, Long: c.long, Example: c.example,
 		RunE: func(cmd *cobra.Command, _ []string) error {

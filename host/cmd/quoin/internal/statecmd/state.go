@@ -29,14 +29,14 @@ they work while hosts use it, and on what no host can read any more.`,
   quoin state builds
   quoin state gc --dry-run`,
 	}
-	cmd.AddCommand(newStateMigrate(), newStateList(), newStateShow(), newStateCheck(), newStateBuilds(), newStateGC(), newStateMove(), newStateExport(), newStateImport(), newStateUpgrade())
+	cmd.AddCommand(newMigrate(), newList(), newShow(), newCheck(), newBuilds(), newGC(), newMove(), newExport(), newImport(), newUpgrade())
 	return cmd
 }
 
-// stateOptions are the flags of these commands.
-type stateOptions struct{ app.Flags }
+// options are the flags of these commands.
+type options struct{ app.Flags }
 
-func (o *stateOptions) bind(cmd *cobra.Command) {
+func (o *options) bind(cmd *cobra.Command) {
 	o.BindConfig(cmd)
 	o.BindState(cmd)
 	o.BindJSON(cmd)
@@ -52,7 +52,7 @@ type storedState struct {
 }
 
 // with calls do with the state that the flags name.
-func (o *stateOptions) with(cmd *cobra.Command, do func(context.Context, *storedState) error) (err error) {
+func (o *options) with(cmd *cobra.Command, do func(context.Context, *storedState) error) (err error) {
 	f, state, err := o.Existing()
 	if err != nil {
 		return err

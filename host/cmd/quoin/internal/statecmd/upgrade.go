@@ -17,15 +17,15 @@ import (
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
-// StateUpgraded is what became of one run, as JSON.
-type StateUpgraded struct {
+// Upgraded is what became of one run, as JSON.
+type Upgraded struct {
 	host.UpgradedRun
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
 
-func newStateUpgrade() *cobra.Command {
-	var o stateOptions
+func newUpgrade() *cobra.Command {
+	var o options
 	var u host.UpgradeOptions
 	cmd := &cobra.Command{
 		Use:   "upgrade",
@@ -41,9 +41,9 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 		Example: `  quoin state upgrade --dry-run
   quoin state upgrade --state /var/lib/quoin --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tell := func(r StateUpgraded) error { return printUpgraded(cmd.OutOrStdout(), r, u.DryRun) }
+			tell := func(r Upgraded) error { return printUpgraded(cmd.OutOrStdout(), r, u.DryRun) }
 			if o.JSON {
-				tell = func(StateUpgraded) error { return nil }
+				tell = func(Upgraded) error { return nil }
 			}
 			list, err := o.upgrade(cmd, u, tell)
 			if o.JSON && list != nil {
@@ -64,7 +64,7 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 
 // upgrade replays the runs of the state directory on a host that has neither plugins nor MCP
 // servers, and tells of each.
-func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(StateUpgraded) error) (list []StateUpgraded, err error) {
+func (o *options) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(Upgraded) error) (list []Upgraded, err error) {
 	f, state, err := o.Existing()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell f
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	list = []StateUpgraded{}
+	list = []Upgraded{}
 	for run, err := range h.UpgradeRuns(cmd.Context(), u) {
 		if errors.Is(err, context.Canceled) {
 			return list, fmt.Errorf("interrupted after %d runs, which stay as they are now: repeat the command for the others", len(list))
@@ -89,7 +89,7 @@ func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell f
 		if err != nil {
 			return list, err
 		}
-		r := StateUpgraded{UpgradedRun: run, OK: run.Err == nil}
+		r := Upgraded{UpgradedRun: run, OK: run.Err == nil}
 		if run.Err != nil {
 			r.Error = run.Err.Error()
 		}
@@ -101,7 +101,7 @@ func (o *stateOptions) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell f
 	return list, nil
 }
 
-func printUpgraded(w io.Writer, r StateUpgraded, dry bool) error {
+func printUpgraded(w io.Writer, r Upgraded, dry bool) error {
 	what := "upgraded"
 	switch {
 	case !r.OK && dry:
@@ -118,7 +118,7 @@ func printUpgraded(w io.Writer, r StateUpgraded, dry bool) error {
 	return err
 }
 
-func printUpgrades(w io.Writer, list []StateUpgraded, dry bool) error {
+func printUpgrades(w io.Writer, list []Upgraded, dry bool) error {
 	upgraded := 0
 	for _, r := range list {
 		if r.OK {
@@ -134,7 +134,7 @@ func printUpgrades(w io.Writer, list []StateUpgraded, dry bool) error {
 }
 
 // firstLeft is the exit status: 1 if a run stays as it was.
-func firstLeft(list []StateUpgraded) error {
+func firstLeft(list []Upgraded) error {
 	for _, u := range list {
 		if !u.OK {
 			return cli.ExitError{Code: cli.ExitFailed}
