@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -164,7 +164,7 @@ func directOnly(tools []catalog.Tool) []catalog.Tool {
 }
 
 // ready proves that a program could run now: that some worker is there.
-func ready(ctx context.Context, pool *guestrt.Pool) *Error {
+func ready(ctx context.Context, pool guests.Pool) *Error {
 	w, err := pool.Acquire(ctx, "", wire.Limits{})
 	defer pool.Release(w)
 	if ctx.Err() != nil {

@@ -7,11 +7,11 @@ import (
 	"iter"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -103,7 +103,7 @@ func (v *reviver) slotPatience(ctx context.Context, settings codemode.Settings, 
 }
 
 // leaseForReplay takes one of the host's worker slots and a worker that has run nothing.
-func (v *reviver) leaseForReplay(ctx context.Context, rec *runstore.Record, pool *guestrt.Pool, cell *wire.Cell, until time.Time) (*guestrt.Worker, func(), error) {
+func (v *reviver) leaseForReplay(ctx context.Context, rec *runstore.Record, pool guests.Pool, cell *wire.Cell, until time.Time) (guests.Worker, func(), error) {
 	owner := quota.OwnerOf(rec.Session)
 	_, leaves := run.CallerOf(ctx)
 	if _, err := v.AwaitSlot(ctx, rec.Session, until, leaves); err != nil {

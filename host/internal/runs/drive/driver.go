@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
@@ -44,7 +44,7 @@ type driver struct {
 	chargedOutput int64 // bytes
 
 	// These fields are of the guest.
-	worker    *guestrt.Worker   // nil: the guest was evicted, or has not started
+	worker    guests.Worker     // nil: the guest was evicted, or has not started
 	image     []byte            // of the guest as it is now; nil: the guest has run since
 	large     bool              // the guest is too large to be parked early
 	held      *pipeline.Program // it has not started: a person has to decide

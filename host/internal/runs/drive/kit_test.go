@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
@@ -26,7 +26,7 @@ func (*fakeHome) Remove(*Run)                                           {}
 func (*fakeHome) Remember(string, codemode.Session, *codemode.Error)    {}
 func (*fakeHome) LeftDue(string)                                        {}
 func (*fakeHome) LetGoOfMoved(context.Context, time.Time) (bool, error) { return false, nil }
-func (*fakeHome) KeepBuild(context.Context, *guestrt.Pool)              {}
+func (*fakeHome) KeepBuild(context.Context, guests.Pool)                {}
 
 // newDrivenRun is an active run without a guest, with a driver whose caller waits for a minute.
 func newDrivenRun(t *testing.T, store runstore.Store, settings codemode.Settings) (*Run, *fakeHome) {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/observe"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/journal"
 	"github.com/quoinhq/quoin/host/internal/runs/output"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
@@ -31,7 +31,7 @@ func NewEnv(base *run.Env) *Env {
 }
 
 // NewRun makes an active run of a guest in a pool.
-func (e *Env) NewRun(id string, s codemode.Session, language string, to *view.Access, pool *guestrt.Pool) *Run {
+func (e *Env) NewRun(id string, s codemode.Session, language string, to *view.Access, pool guests.Pool) *Run {
 	r := &Run{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
 	r.driver = &driver{run: r}
 	if !e.Volatile() {

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
+	"github.com/quoinhq/quoin/host/internal/runs/guests"
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
@@ -20,7 +20,7 @@ import (
 type Run struct {
 	*pipeline.Run
 	env  *Env
-	pool *guestrt.Pool // of the build of the guest that its images belong to
+	pool guests.Pool // of the build of the guest that its images belong to
 	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
 	idleSince time.Time
 
@@ -55,7 +55,7 @@ type Home interface {
 	// LetGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
 	LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
 	// KeepBuild keeps the build of a guest that a stored run needs.
-	KeepBuild(ctx context.Context, pool *guestrt.Pool)
+	KeepBuild(ctx context.Context, pool guests.Pool)
 }
 
 // callJob is a call that has a slot of its run.

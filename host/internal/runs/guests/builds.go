@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
@@ -45,7 +44,7 @@ func (k *keptBuilds) open(path string) (err error) {
 // KeepBuild puts the build of a pool into the directory of builds, or notes that it is in
 // use. Without it a run would not go on after an upgrade, which is no reason to refuse the
 // run now.
-func (gs *Guests) KeepBuild(ctx context.Context, pool *guestrt.Pool) {
+func (gs *Guests) KeepBuild(ctx context.Context, pool Pool) {
 	k := &gs.builds
 	if k.dir == nil {
 		return
@@ -133,8 +132,8 @@ func (gs *Guests) KeepBuilds(ctx context.Context) {
 }
 
 // pools are the workers that have been started.
-func (gs *Guests) pools() []*guestrt.Pool {
-	out := []*guestrt.Pool{gs.Pool}
+func (gs *Guests) pools() []Pool {
+	out := []Pool{gs.Pool}
 	for _, g := range gs.otherGuests() {
 		g.mu.Lock()
 		if g.pool != nil {

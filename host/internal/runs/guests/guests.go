@@ -30,7 +30,7 @@ type Config struct {
 // Guests are the guest workers of a host, of the build of new runs and of others.
 type Guests struct {
 	env  *run.Env
-	Pool *guestrt.Pool // of new runs
+	Pool Pool // of new runs
 
 	other  *otherEngine
 	builds keptBuilds
@@ -45,17 +45,17 @@ type otherGuest struct {
 	build [32]byte // of the file when it was found
 
 	mu   sync.Mutex
-	pool *guestrt.Pool // nil: not started
+	pool Pool // nil: not started
 }
 
 // start returns the workers of the guest, which runs that engine.
-func (g *otherGuest) start(ctx context.Context, e *run.Env, engine guestrt.Engine) (*guestrt.Pool, error) {
+func (g *otherGuest) start(ctx context.Context, e *run.Env, engine guestrt.Engine) (Pool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.pool != nil {
 		return g.pool, nil
 	}
-	pool, err := guestrt.NewPool(context.WithoutCancel(ctx), guestrt.Config{
+	pool, err := startProcesses(context.WithoutCancel(ctx), guestrt.Config{
 		Engine: engine, GuestPath: g.path, NativePath: g.path, BuildID: g.build,
 		Prepared: 1, Isolation: guestrt.Isolation(e.Settings.Isolation), Logger: e.Logger,
 	})
@@ -149,7 +149,7 @@ func (gs *Guests) Has(rec *runstore.Record) bool {
 
 // PoolOf returns the workers of the build that a run was suspended with. A program that has
 // not started starts on that of new runs.
-func (gs *Guests) PoolOf(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+func (gs *Guests) PoolOf(ctx context.Context, rec *runstore.Record) (Pool, *codemode.Error) {
 	if !rec.Started() || rec.GuestBuild == gs.Build() {
 		return gs.Pool, nil
 	}
@@ -181,7 +181,7 @@ func (gs *Guests) noGuest(rec *runstore.Record) *codemode.Error {
 
 // ReplayPool returns the workers that replay a run: of the engine that suspended it, whose
 // random values another engine does not draw.
-func (gs *Guests) ReplayPool(ctx context.Context, rec *runstore.Record) (*guestrt.Pool, *codemode.Error) {
+func (gs *Guests) ReplayPool(ctx context.Context, rec *runstore.Record) (Pool, *codemode.Error) {
 	engine := guestrt.EngineOf(rec.GuestEngine)
 	if mine, _ := gs.Pool.Engine(); mine == engine {
 		return gs.Pool, nil
@@ -204,8 +204,8 @@ func (gs *Guests) Build() string {
 }
 
 // Start starts the guest workers.
-func (gs *Guests) Start(ctx context.Context, g Config) (err error) {
-	gs.Pool, err = guestrt.NewPool(ctx, guestrt.Config{
+func (gs *Guests) Start(ctx context.Context, g Config) error {
+	pool, err := startProcesses(ctx, guestrt.Config{
 		Engine:     g.Engine,
 		GuestPath:  g.Path,
 		NativePath: g.NativePath,
@@ -216,6 +216,11 @@ func (gs *Guests) Start(ctx context.Context, g Config) (err error) {
 	if err != nil {
 		return err
 	}
-	gs.builds.times = gs.env.Times
+	return gs.Use(pool, g)
+}
+
+// Use has new runs use the workers of a pool.
+func (gs *Guests) Use(pool Pool, g Config) error {
+	gs.Pool, gs.builds.times = pool, gs.env.Times
 	return gs.findOtherGuests(g)
 }
