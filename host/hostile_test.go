@@ -3,14 +3,12 @@ package host_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestHostileGuests runs programs that try to harm the host, and a good one on
@@ -148,43 +146,6 @@ func TestRepliesThatDoNotFit(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) { wantValue(t, exec(h, tc.code), tc.want) })
 	}
-}
-
-func TestTooManyPendingCalls(t *testing.T) {
-	t.Parallel()
-	g := newGate()
-	g.entered = make(chan catalog.Invocation, 64+codemode.MaxQueuedCalls)
-	h := start(t, host.Config{Settings: host.Settings{MaxPendingCalls: 64}, Tools: []catalog.Tool{g.tool("slow")}})
-	// 64 in flight and the queue full are fine.
-	id := wantWaiting(t, h.Exec(context.Background(), me, host.ExecInput{Wait: soon,
-		Code: fmt.Sprintf(`return (await Promise.all(Array.from({length: %d}, () => tools.slow()))).length`, 64+codemode.MaxQueuedCalls)}), host.ReasonPendingTools)
-	for range 64 {
-		<-g.entered
-	}
-	if len(g.entered) != 0 {
-		t.Errorf("%d calls more than 64 were in flight", len(g.entered))
-	}
-	// One more is refused before any is dispatched.
-	r := exec(h, fmt.Sprintf(`await Promise.all(Array.from({length: %d}, () => tools.slow()))`, 65+codemode.MaxQueuedCalls))
-	wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge)
-	if r.Dispatched || len(g.entered) != 0 {
-		t.Errorf("dispatched %v, %d calls: a refused burst must not start", r.Dispatched, len(g.entered))
-	}
-	close(g.open)
-	for r = h.Wait(context.Background(), me, id); r.Status == host.StatusWaiting; {
-		r = h.Wait(context.Background(), me, id)
-	}
-	wantValue(t, r, fmt.Sprint(64+codemode.MaxQueuedCalls))
-}
-
-// TestEndlessToolCalls: a program that always waits for the next quick call is
-// idle, not running, when the time of its caller is over.
-func TestEndlessToolCalls(t *testing.T) {
-	t.Parallel()
-	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
-	r := h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;) await tools.echo()`, Wait: 2 * soon})
-	wantWaiting(t, r, host.ReasonPendingTools)
-	wantFailure(t, h.Abort(context.Background(), me, r.RunID), host.CodeAborted, "", host.PhaseHost)
 }
 
 func TestAbort(t *testing.T) {

@@ -52,15 +52,3 @@ func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 	wantWaiting(t, h.Wait(context.Background(), me, id), host.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `7`)
 }
-
-// TestAProgramThatOnlySleepsSaysSo: no caller is told to wait for tools.
-func TestAProgramThatOnlySleepsSaysSo(t *testing.T) {
-	t.Parallel()
-	h := start(t, host.Config{})
-	r := h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Wait: soon})
-	id := wantWaiting(t, r, host.ReasonTimer)
-	if len(r.PendingToolCalls) != 0 {
-		t.Errorf("got %s", show(r))
-	}
-	wantValue(t, h.Wait(context.Background(), me, id), `1`)
-}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 func TestWaitRefusals(t *testing.T) {
@@ -55,30 +54,4 @@ func TestSecondWaitIsBusy(t *testing.T) {
 	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
 	close(g.open)
 	wantValue(t, <-first, `"through"`)
-}
-
-// deletions is a store that tells what is deleted.
-type deletions struct {
-	runstore.Memory
-	ids chan string
-}
-
-func (d *deletions) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	return through(&deletion{d, r.ID})(d.Memory.Create(ctx, r, max))
-}
-
-func (d *deletions) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	return through(&deletion{d, id})(d.Memory.Claim(ctx, id))
-}
-
-// deletion is the hooks of a claim of one run.
-type deletion struct {
-	store *deletions
-	id    string
-}
-
-func (d *deletion) remove(ctx context.Context, claim runstore.Claim) error {
-	err := claim.Delete(ctx)
-	d.store.ids <- d.id
-	return err
 }

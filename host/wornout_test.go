@@ -22,27 +22,6 @@ func hostileConfig(t *testing.T, mode string) host.Config {
 	return host.Config{Guests: host.GuestConfig{Path: path}, Settings: host.Settings{Isolation: host.IsolationBestEffort}}
 }
 
-// TestARunOutlivesAProcessThatCannotTakeIt: the worker that its session has kept
-// dies of the restore, and another one takes the run.
-func TestARunOutlivesAProcessThatCannotTakeIt(t *testing.T) {
-	t.Parallel()
-	h := start(t, hostileConfig(t, ""))
-	id := wantWaiting(t, exec(h, "wears-out"), host.ReasonYield)
-	wantValue(t, h.Wait(context.Background(), me, id), "1")
-}
-
-// TestARunOutlivesWorkersThatCannotTakeIt: the run waits on where none can.
-func TestARunOutlivesWorkersThatCannotTakeIt(t *testing.T) {
-	t.Parallel()
-	h := start(t, hostileConfig(t, "no-restore"))
-	id := wantWaiting(t, exec(h, "return 1"), host.ReasonYield)
-	for range 2 {
-		if r := h.Wait(context.Background(), me, id); r.Status != host.StatusWaiting || r.RunID != id {
-			t.Fatalf("got %s, want the run to wait on", show(r))
-		}
-	}
-}
-
 // TestARunWhoseWorkerDoesNotListenFails: a worker that cannot be told what a tool has
 // answered is ended, the run says why, and the host runs the next program.
 func TestARunWhoseWorkerDoesNotListenFails(t *testing.T) {

@@ -66,8 +66,16 @@ type Host struct {
 func InBubble(t *testing.T, f func(*testing.T)) {
 	t.Parallel()
 	beforeBubbles()
-	synctest.Test(t, f)
+	synctest.Test(t, func(t *testing.T) {
+		hangs := time.AfterFunc(mostTime, func() { panic("the test waits for what does not come") })
+		defer hangs.Stop()
+		f(t)
+	})
 }
+
+// mostTime is longer than any test waits. Time does not stand still where a test hangs: there are
+// tickers.
+const mostTime = 100 * time.Hour
 
 // beforeBubbles compresses something: the first to do so makes what all have in common.
 var beforeBubbles = sync.OnceFunc(func() {
