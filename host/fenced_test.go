@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,154 +13,6 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// leasing is a store whose claims end when a test says so, as those of a host do that was
-// paused for too long.
-type leasing struct {
-	runstore.Store
-	mu        sync.Mutex
-	claims    map[string]runstore.Claim
-	beforeGet func()
-}
-
-func (s *leasing) note(id string, c runstore.Claim, err error) (runstore.Claim, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.claims == nil {
-		s.claims = map[string]runstore.Claim{}
-	}
-	s.claims[id] = c
-	return c, err
-}
-
-func (s *leasing) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	c, err := s.Store.Create(ctx, r, max)
-	return s.note(r.ID, c, err)
-}
-
-func (s *leasing) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	c, err := s.Store.Claim(ctx, id)
-	return s.note(id, c, err)
-}
-
-func (s *leasing) Get(ctx context.Context, id string) (*runstore.Record, error) {
-	r, err := s.Store.Get(ctx, id)
-	if f := s.beforeGet; f != nil {
-		s.beforeGet = nil
-		f()
-	}
-	return r, err
-}
-
-// over ends the lease of a run, which its host does not know.
-func (s *leasing) over(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claims[id].Release()
-}
-
-// TestAStaleHostWritesNothing: a host whose run was taken over while one of its calls was
-// in flight lets go of it. The answer of the call is the other host's business.
-func TestAStaleHostWritesNothing(t *testing.T) {
-	t.Parallel()
-	dir := mkdir(t)
-	stale := &leasing{Store: openDir(t, dir)}
-	g := newGate()
-	var paid []catalog.Invocation
-	tools := []catalog.Tool{g.tool("slow"), counted("pay", &paid)}
-	a := start(t, host.Config{Store: stale, Tools: tools})
-	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	id := wantWaiting(t, exec(a, `
-const slow = tools.slow();
-await yield_control();
-const status = await slow.then(() => "settled", (e) => e.effectStatus);
-await tools.pay({n: 1});
-return status`), host.ReasonPendingTools)
-	<-g.entered
-	stale.over(id)
-	wantValue(t, b.Wait(t.Context(), me, id), `"unknown"`)
-	close(g.open)
-	a.Engine().Quiet(t.Context())
-	if r := a.Wait(t.Context(), me, id); r.Status != host.StatusFailed {
-		t.Errorf("the stale host: %s", show(r))
-	}
-	if taken := a.Engine().Taken(); len(taken) != 0 {
-		t.Errorf("the stale host still holds %v", taken)
-	}
-	if len(paid) != 1 {
-		t.Errorf("%d payments, want one", len(paid))
-	}
-}
-
-// TestAStaleHostMakesNoMoreCalls: a program that goes on while its run belongs to another
-// host gets no further than to its next call, and its caller is told to wait again.
-func TestAStaleHostMakesNoMoreCalls(t *testing.T) {
-	t.Parallel()
-	dir := mkdir(t)
-	stale := &leasing{Store: openDir(t, dir)}
-	var id string
-	var paid []catalog.Invocation
-	tools := []catalog.Tool{counted("pay", &paid)}
-	a := start(t, host.Config{Store: stale, Tools: tools})
-	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	id = wantWaiting(t, exec(a, `await yield_control(); return await tools.pay({n: 1})`), host.ReasonYield)
-	stale.beforeGet = func() { stale.over(id) }
-	wantFailure(t, a.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
-	if len(paid) != 0 {
-		t.Fatalf("the stale host made %d calls", len(paid))
-	}
-	wantValue(t, b.Wait(t.Context(), me, id), `{"n":1}`)
-	if len(paid) != 1 {
-		t.Errorf("%d payments, want one", len(paid))
-	}
-}
-
-// TestAStaleHostDeliversNoResult: a program that returns while its run belongs to another
-// host has not ended.
-func TestAStaleHostDeliversNoResult(t *testing.T) {
-	t.Parallel()
-	for name, wait := range map[string]func(*host.Host, string) *host.Result{
-		"wait":    func(h *host.Host, id string) *host.Result { return h.Wait(context.Background(), me, id) },
-		"deliver": func(h *host.Host, id string) *host.Result { return h.Deliver(context.Background(), me, id, 0).Result },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := mkdir(t)
-			stale := &leasing{Store: openDir(t, dir)}
-			a := start(t, host.Config{Store: stale})
-			b := start(t, host.Config{Store: openDir(t, dir)})
-			id := wantWaiting(t, exec(a, `await yield_control(); return 42`), host.ReasonYield)
-			stale.beforeGet = func() { stale.over(id) }
-			wantFailure(t, wait(a, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
-			wantValue(t, b.Wait(t.Context(), me, id), `42`)
-		})
-	}
-}
-
-// TestAStaleHostHidesNoResult: a run that another host has ended is not gone before its
-// result has arrived, whichever host is asked for it.
-func TestAStaleHostHidesNoResult(t *testing.T) {
-	t.Parallel()
-	dir := mkdir(t)
-	stale := &leasing{Store: openDir(t, dir)}
-	g := newGate()
-	tools := []catalog.Tool{g.tool("slow")}
-	a := start(t, host.Config{Store: stale, Tools: tools})
-	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	id := wantWaiting(t, exec(a, `
-const slow = tools.slow();
-await yield_control();
-return await slow.then(() => "settled", (e) => e.effectStatus)`), host.ReasonPendingTools)
-	<-g.entered
-	defer close(g.open)
-	stale.over(id)
-	lost := b.Deliver(t.Context(), me, id, 0)
-	wantValue(t, lost.Result, `"unknown"`)
-	if !lost.Release() {
-		t.Fatal("the store does not have the result")
-	}
-	wantFailure(t, a.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
-	wantValue(t, a.Wait(t.Context(), me, id), `"unknown"`)
-}
 
 // uncertain is a store that stores the first record of a run and says that it has not.
 type uncertain struct{ runstore.Store }
@@ -184,39 +35,6 @@ func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 	wantFailure(t, exec(h, `await yield_control(); return 1`), host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
 	if list, err := store.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the store has %v, %v", list, err)
-	}
-}
-
-// TestCallsCarryTheEpoch: a tool can tell a host that has lost a run from the one that
-// has it, and attempts of one call from other calls.
-func TestCallsCarryTheEpoch(t *testing.T) {
-	t.Parallel()
-	dir, g := mkdir(t), newGate()
-	slow := g.tool("slow")
-	slow.Idempotent = true
-	var paid []catalog.Invocation
-	tools := []catalog.Tool{slow, counted("pay", &paid)}
-	stale := &leasing{Store: openDir(t, dir)}
-	a := start(t, host.Config{Store: stale, Tools: tools})
-	b := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	id := wantWaiting(t, exec(a, `
-await tools.pay({n: 1});
-const slow = tools.slow();
-await yield_control();
-await slow;
-return await tools.pay({n: 2})`), host.ReasonPendingTools)
-	first := <-g.entered
-	stale.over(id)
-	done := make(chan *host.Result, 1)
-	go func() { done <- b.Wait(context.Background(), me, id) }()
-	second := <-g.entered
-	close(g.open)
-	wantValue(t, <-done, `{"n":2}`)
-	if first.IdempotencyKey != second.IdempotencyKey || first.Epoch != 1 || second.Epoch <= first.Epoch {
-		t.Errorf("the attempts have the keys %s and %s, the epochs %d and %d", first.IdempotencyKey, second.IdempotencyKey, first.Epoch, second.Epoch)
-	}
-	if len(paid) != 2 || paid[0].Epoch != 0 || paid[1].Epoch != second.Epoch || paid[0].IdempotencyKey == paid[1].IdempotencyKey {
-		t.Errorf("the payments are %+v", paid)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -57,33 +55,6 @@ func (c *counting) putCalls(ctx context.Context, claim runstore.Claim, generatio
 	return claim.PutCalls(ctx, generation, calls)
 }
 
-// TestAnswersShareAWrite: each answer is written once, and calls that settle while
-// a write is under way share the next.
-func TestAnswersShareAWrite(t *testing.T) {
-	t.Parallel()
-	store := &counting{Store: openDir(t, mkdir(t)), entered: make(chan struct{}, 10), open: make(chan struct{})}
-	gates := []*gate{newGate(), newGate(), newGate()}
-	h := start(t, host.Config{Store: store, Tools: []catalog.Tool{gates[0].tool("a"), gates[1].tool("b"), gates[2].tool("c")}})
-	id := wantWaiting(t, exec(h, `await yield_control(); return await Promise.all([tools.a(), tools.b(), tools.c()])`), host.ReasonYield)
-	done := make(chan *host.Result, 1)
-	go func() { done <- h.Wait(context.Background(), me, id) }()
-	for _, g := range gates {
-		<-g.entered
-	}
-	close(gates[0].open)
-	<-store.entered // the first answer is being written
-	close(gates[1].open)
-	close(gates[2].open)
-	for h.Engine().Settled(id) < 3 {
-		runtime.Gosched()
-	}
-	close(store.open)
-	wantValue(t, <-done, `["through","through","through"]`)
-	if d := cmp.Diff([][]uint64{{2}, {3, 4}}, store.answers); d != "" {
-		t.Errorf("answers, write by write (-want +got):\n%s", d)
-	}
-}
-
 // TestManyAnswersGetANewImage: what a run that makes no more calls has got of its
 // answers does not stay in the store.
 func TestManyAnswersGetANewImage(t *testing.T) {
@@ -119,17 +90,4 @@ return sum`), host.ReasonYield)
 	if total > 40 {
 		t.Errorf("%d answers were written for 40 calls", total)
 	}
-}
-
-// cramped is a store with no room for what a run is.
-type cramped struct{ runstore.Store }
-
-func (cramped) Create(context.Context, *runstore.Record, int) (runstore.Claim, error) {
-	return nil, runstore.ErrTooLarge
-}
-
-func TestRunsTooLargeForTheStore(t *testing.T) {
-	t.Parallel()
-	h := start(t, host.Config{Store: cramped{&runstore.Memory{}}})
-	wantFailure(t, exec(h, `await yield_control()`), host.CodeSnapshotLimit, "", host.PhaseHost)
 }
