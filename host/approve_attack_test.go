@@ -36,40 +36,6 @@ func (s *onJournal) putCalls(ctx context.Context, claim runstore.Claim, generati
 	return claim.PutCalls(ctx, generation, calls)
 }
 
-// TestAnApprovedCallOfAnAbortedRunIsNotMade: a run that is aborted between the
-// decision and the call makes no call, even of a tool that ignores its context.
-func TestAnApprovedCallOfAnAbortedRunIsNotMade(t *testing.T) {
-	t.Parallel()
-	desk := newDesk()
-	var made atomic.Int32
-	tool := catalog.Tool{Name: "echo", Description: "Counts.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
-		made.Add(1)
-		return nil, nil
-	}}
-	cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "echo"))
-	store := &onJournal{Store: openDir(t, mkdir(t))}
-	cfg.Store = store
-	h := start(t, cfg)
-	run := wantWaiting(t, exec(h, `await yield_control(); return await tools.echo()`), host.ReasonYield)
-	ctx, cancel := context.WithCancel(t.Context())
-	store.do = func() {
-		cancel()
-		h.Engine().Aborted(run)
-	}
-	done := make(chan *host.Result, 1)
-	go func() { done <- h.Wait(ctx, me, run) }()
-	decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
-	if r := <-done; r.Code != host.CodeAborted {
-		t.Errorf("got %s", show(r))
-	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := made.Load(); n != 0 {
-		t.Errorf("the tool was called %d times by a run that had been aborted", n)
-	}
-}
-
 // TestAnAlwaysDoesNotCoverWhatWasRewritten: what allow-always is remembered for was
 // said of the parameters that the hook saw. When a hook behind it rewrites them,
 // a person is asked.

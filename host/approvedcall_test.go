@@ -35,32 +35,6 @@ func (s alteredApprovals) Add(ctx context.Context, a *policy.Approval) error {
 	return s.Approvals.Add(ctx, a)
 }
 
-// TestAnApprovalIsOfOneCall: what a person has allowed is this call of this tool in
-// this run with this input, and no other.
-func TestAnApprovalIsOfOneCall(t *testing.T) {
-	t.Parallel()
-	for name, alter := range map[string]func(*policy.Approval){
-		"another input": func(a *policy.Approval) { a.InputSHA256 = "00" + a.InputSHA256[2:] },
-		"another call":  func(a *policy.Approval) { a.CallID += "1" },
-		"another tool":  func(a *policy.Approval) { a.ToolID += "s" },
-		"another run":   func(a *policy.Approval) { a.RunID += "0" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			desk := newDesk()
-			var calls []catalog.Invocation
-			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
-			cfg.Approvals.Store = alteredApprovals{Approvals: &policy.MemoryApprovals{}, alter: alter}
-			h := start(t, cfg)
-			done := execLater(h, host.ExecInput{Code: refused})
-			decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
-			wantValue(t, <-done, `["The call of \"echo\" was denied: it is not the call that was approved.","denied","none","quoin:core:echo"]`)
-			if len(calls) != 0 {
-				t.Errorf("the tool was called with %s", calls[0].Input)
-			}
-		})
-	}
-}
-
 // TestAQuestionThatComesAfterTheEnd of its run is cancelled at once: the run ended
 // while the question was being stored.
 func TestAQuestionThatComesAfterTheEnd(t *testing.T) {

@@ -120,7 +120,7 @@ func TestCallsBeyondTheQueueAreRefusedTogether(t *testing.T) {
 // TestAnswersThatNobodyTakesHoldCallsBack: a suspended program's queued calls start as long as its
 // answers are few; the rest starts when it takes them.
 func TestAnswersThatNobodyTakesHoldCallsBack(t *testing.T) {
-	const calls, slots, reply = 40, 4, 4 << 20
+	const calls, slots, reply = 12, 1, 4 << 20
 	InBubble(t, func(t *testing.T) {
 		big := make(json.RawMessage, reply)
 		for i := range big {
@@ -150,7 +150,7 @@ func TestAnswersThatNobodyTakesHoldCallsBack(t *testing.T) {
 		if n := made.Len(); n < 5 || n > 5+2*slots { // 20 MiB of answers: more than a turn carries
 			t.Errorf("%d calls were made for a program that took no answer", n)
 		}
-		WantValue(t, h.Resume(id), "167772160")
+		WantValue(t, h.Resume(id), "50331648")
 		if n := made.Len(); n != calls {
 			t.Errorf("%d calls were made", n)
 		}

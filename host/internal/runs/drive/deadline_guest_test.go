@@ -90,8 +90,7 @@ func TestWaitingIsNotComputing(t *testing.T) {
 	})
 }
 
-// TestAWaitGetsOnHoweverShort: a caller that never has time to wait still gets its program to the
-// end.
+// TestAWaitGetsOnHoweverShort: a caller who has left already still gets its program to the end.
 func TestAWaitGetsOnHoweverShort(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		h := Start(t, Setup{Tools: []catalog.Tool{Does("echo", func(_ context.Context, c catalog.Invocation) (json.RawMessage, error) {
@@ -104,12 +103,16 @@ func TestAWaitGetsOnHoweverShort(t *testing.T) {
 			}
 			return 10
 		})
+		gone, leave := context.WithCancel(t.Context())
+		leave()
 		for range 20 {
 			if r.Status != codemode.StatusWaiting {
 				break
 			}
 			time.Sleep(time.Second)
-			r = h.ResumeFor(r.RunID, 1)
+			d := h.Deliver(gone, Me, r.RunID, 0)
+			d.Done()
+			r = d.Result
 		}
 		WantValue(t, r, `10`)
 	})
