@@ -90,6 +90,10 @@ ONPOSTGRES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}
 test-postgres: ## Run the tests that store runs in PostgreSQL, but for make chaos, on a private server (needs its programs)
 	QUOIN_TEST_POSTGRES=1 $(TEST) -run Postgres -skip 'TestPostgresChaos$$' $(ONPOSTGRES)
 
+.PHONY: test-ssh
+test-ssh: ## Run the tests that run commands on another machine, by a private sshd on loopback (needs OpenSSH)
+	QUOIN_TEST_SSH=1 $(TEST) -run SSH ./internal/shell/node ./host/cmd/quoin
+
 # What can tell an ordinary user from root: owners of files, identities of processes, sandboxes.
 OFUSERS = ./guestrt ./internal/sandbox ./internal/lockdown ./internal/shell/... ./internal/durable ./internal/ownership \
 	./internal/documents ./internal/pluginstorage ./host/runstore ./host/internal/guestbuilds ./host/gateway \

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
@@ -86,6 +87,13 @@ func TestABundledPluginIsOfTheOwnerCore(t *testing.T) {
 	if list := h.Plugins(); len(list) != 1 || list[0].ID != bundleID || list[0].State != plugins.StateRunning {
 		t.Errorf("plugins %+v", list)
 	}
+}
+
+// TestAHookThatIsBundledHasTime: it may ask another machine.
+func TestAHookThatIsBundledHasTime(t *testing.T) {
+	t.Parallel()
+	h := start(t, bundled(t, host.Config{Tools: guardTools(), HookTimeout: time.Nanosecond}))
+	wantValue(t, exec(h, `return (await Bundle.run({command: "ls"})).ran`), `"ls"`)
 }
 
 // TestABundledPluginIsToldWhatAllowedItsCall by a person, whom its own hook has asked.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
@@ -61,6 +62,9 @@ func (h *Host) refreshHooks() error {
 	return nil
 }
 
+// bundledHookTimeout bounds the hook of a bundled plugin, which may ask another machine.
+const bundledHookTimeout = 45 * time.Second
+
 // pluginHook is the hook of a plugin. It sees the calls of the plugin's own tools,
 // and of others those that the plugin asks for and the operator allows.
 func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.OwnedTool) policy.Hook {
@@ -71,6 +75,9 @@ func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.
 	granted := h.hookGrants[id]
 	hook := policy.RemoteHook(hookName(id), has, pluginHooks{plugins: h.plugins, id: id})
 	hook.Tools = nil
+	if h.cfg.Plugins.isBundled(id) {
+		hook.Timeout = bundledHookTimeout
+	}
 	hook.Only = func(c *policy.Call) bool {
 		t := policy.Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName}
 		asks := err != nil || wants.Match(t)

@@ -25,7 +25,7 @@ func newShell() *settings.Settings {
 	if err != nil {
 		panic("configfile: the defaults of plugins.shell are not valid: " + err.Error())
 	}
-	s.Env = map[string]string{}
+	s.Env, s.Nodes = map[string]string{}, map[string]string{}
 	return s
 }
 
@@ -37,6 +37,8 @@ func (f *File) shellFields() []config.Field {
 		config.Choice("host", &s.Host, []settings.Host{settings.Sandbox, settings.Gateway, settings.Node},
 			"Where commands run that do not say so: in a sandbox, next to the host as its user, or on another machine."),
 		config.Text("node", &s.Node, "The node that commands with the host `node` run on, unless they name one."),
+		config.Map("nodes", "node name", func(name string) config.Field { return entryOf(s.Nodes)(name).Check(settings.CheckNodeAddress) },
+			"Machines that commands may run on: `\"ssh://user@host\"`, or `\"ssh://user@host:port\"`. They need a Quoin of the same version, and the host's user a key that ssh takes without asking.").CheckKey(settings.CheckNodeName),
 		config.Choice("security", &s.Security, []settings.Security{settings.Deny, settings.Allowlist, settings.Full},
 			"Which commands run: none, those of the allow-list and those that a person approves, or all. A call can ask for a stricter mode, never for a laxer one."),
 		config.Choice("ask", &s.Ask, []settings.Ask{settings.AskOff, settings.AskOnMiss, settings.AskAlways},
@@ -113,7 +115,7 @@ func (f *File) checkShell(path string) error {
 	return nil
 }
 
-// ShellConfig is plugins.shell as the plugin and a node read it, whether the plugin is enabled or not. The sandbox hides
+// ShellConfig is plugins.shell as the plugin and a shell-worker read it, whether the plugin is enabled or not. The sandbox hides
 // every file that the configuration names for itself.
 func (f *File) ShellConfig() (json.RawMessage, error) {
 	s := *f.shell

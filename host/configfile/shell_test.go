@@ -50,7 +50,7 @@ func TestShellIsAPluginThatIsThere(t *testing.T) {
 // TestShellReachesThePlugin as the plugin reads it, with everything that the file says.
 func TestShellReachesThePlugin(t *testing.T) {
 	f, err := loadText(`{plugins: {shell: {
-		enabled: true, host: "gateway", node: "far", security: "full", ask: "always", allow: ["echo", "git status"],
+		enabled: true, host: "gateway", node: "far", nodes: {far: "ssh://far@far.example:22"}, security: "full", ask: "always", allow: ["echo", "git status"],
 		rules: [{command: ["ls", "*"], match: ["ls a"], notMatch: ["rm a"]}, {command: ["cat"]}],
 		path: ["/usr/bin"], elevated: {enabled: true, agents: ["ops"], full: true, prefix: ["/usr/bin/sudo", "-n"]},
 		workdir: "/srv/work", env: {A: "1"}, yieldMs: 20, timeoutSeconds: 5, noBackground: true, outputBytes: 4096,
@@ -62,7 +62,7 @@ func TestShellReachesThePlugin(t *testing.T) {
 	}
 	got, err := settings.Parse(f.Config().Plugins.Config[settings.PluginID])
 	want := &settings.Settings{
-		Enabled: true, Host: settings.Gateway, Node: "far", Security: settings.Full, Ask: settings.AskAlways, Allow: []string{"echo", "git status"},
+		Enabled: true, Host: settings.Gateway, Node: "far", Nodes: map[string]string{"far": "ssh://far@far.example:22"}, Security: settings.Full, Ask: settings.AskAlways, Allow: []string{"echo", "git status"},
 		Rules: []settings.Rule{{Command: []string{"ls", "*"}, Match: []string{"ls a"}, NotMatch: []string{"rm a"}}, {Command: []string{"cat"}}},
 		Path:  []string{"/usr/bin"}, Elevated: settings.Elevated{Enabled: true, Agents: []string{"ops"}, Full: true, Prefix: []string{"/usr/bin/sudo", "-n"}},
 		Workdir: "/srv/work", Env: map[string]string{"A": "1"}, YieldMs: 20, TimeoutSeconds: 5, NoBackground: true, OutputBytes: 4096,
@@ -96,6 +96,9 @@ func TestShellMistakes(t *testing.T) {
 		`{plugins: {shell: {hots: "sandbox"}}}`:                  "hots",
 		`{plugins: {shell: {host: "cloud"}}}`:                    "sandbox",
 		`{plugins: {shell: {enabled: true, workdir: "work"}}}`:   "not an absolute path",
+		`{plugins: {shell: {nodes: {far: "far.example"}}}}`:      "plugins.shell.nodes.far",
+		`{plugins: {shell: {nodes: {"-v": "ssh://a@b"}}}}`:       "lower-case letters",
+		`{plugins: {shell: {node: "far"}}}`:                      "plugins.shell.nodes has no node",
 		`{plugins: {shell: {sandbox: {read: ["~"]}}}}`:           "sandbox.read",
 		`{plugins: {config: {shell: {security: "full"}}}}`:       "write its fields in plugins.shell",
 		`{plugins: {shell: {rules: [{command: ["a"], no: 1}]}}}`: "no",

@@ -44,7 +44,7 @@ func (s *shell) exec(ctx context.Context, c *sdk.Call, in execInput) (processRes
 		}
 		approvalID, p.remembered = c.Approval.ID, c.Approval.Remembered
 	}
-	launcher, err := s.launcher(p, approvalID)
+	launcher, err := s.launcher(p, approvalID != "")
 	if err != nil {
 		return processResult{}, err
 	}

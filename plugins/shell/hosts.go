@@ -21,19 +21,14 @@ type hosts struct {
 	judge     *command.Judge
 	launchers map[settings.Host]execution.Launcher // of this machine
 	sandbox   *confine.Launcher                    // nil where there is no sandbox
-	nodes     *node.Nodes                          // nil without any
 }
 
 func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, err error) {
 	if h.judge, err = command.NewJudge(s); err != nil {
 		return h, err
 	}
-	var deny []string
-	if s.NodesDir != "" {
-		deny = []string{s.NodesDir}
-	}
 	h.launchers = map[settings.Host]execution.Launcher{settings.Gateway: launch.New()}
-	switch h.sandbox, err = machine.Sandbox(s, workdir, deny, log); {
+	switch h.sandbox, err = machine.Sandbox(s, workdir, nil, log); {
 	case err == nil:
 		h.launchers[settings.Sandbox] = h.sandbox
 	case s.Host == settings.Sandbox:
@@ -41,21 +36,14 @@ func newHosts(s *settings.Settings, workdir string, log *slog.Logger) (h hosts, 
 	default:
 		log.Warn("commands cannot run in a sandbox here", "error", err)
 	}
-	if s.NodesDir != "" {
-		h.nodes = node.Open(s.NodesDir)
-	}
 	return h, nil
 }
 
 func (h hosts) close() error {
-	var errs []error
-	if h.sandbox != nil {
-		errs = append(errs, h.sandbox.Close())
+	if h.sandbox == nil {
+		return nil
 	}
-	if h.nodes != nil {
-		errs = append(errs, h.nodes.Close())
-	}
-	return errors.Join(errs...)
+	return h.sandbox.Close()
 }
 
 // judgePlan has the host of a plan judge its command. A node has a policy of its own, and
@@ -68,28 +56,17 @@ func (s *shell) judgePlan(ctx context.Context, p *plan) error {
 		p.judgement = s.hosts.judge.In(p.dir).Judge(p.in.Command, p.in.Env)
 		return nil
 	}
-	n, err := s.node(p.node)
+	n, err := node.New(s.settings, p.node)
 	if err != nil {
-		return err
+		return explain(err)
 	}
-	v, err := n.Judge(ctx, s.job(p, ""))
+	v, err := n.Judge(ctx, s.job(p, false))
 	if err != nil {
 		return explain(err)
 	}
 	p.judgement, p.dir = v.Judgement, v.Dir
 	p.security, p.ask = stricter(securities, p.security, v.Security), stricter(asks, p.ask, v.Ask)
 	return nil
-}
-
-func (s *shell) node(name string) (*node.Node, error) {
-	if s.hosts.nodes == nil {
-		return nil, sdk.Errorf(codeHost, "this host has no nodes")
-	}
-	n, err := s.hosts.nodes.Node(name)
-	if err != nil {
-		return nil, explain(err)
-	}
-	return n, nil
 }
 
 // nodeCode is the code of an error of a node; empty if it is another's.
@@ -99,32 +76,32 @@ func nodeCode(err error) string {
 		return codeDenied
 	case errors.Is(err, node.ErrApproval):
 		return codeApproval
-	case errors.Is(err, node.ErrNoNode), errors.Is(err, node.ErrUnreachable), errors.Is(err, node.ErrBusy):
+	case errors.Is(err, node.ErrUnavailable):
 		return codeHost
 	}
 	return ""
 }
 
 // job is the command of a plan for a node.
-func (s *shell) job(p *plan, approvalID string) node.Job {
+func (s *shell) job(p *plan, approved bool) node.Job {
 	j := node.Job{Line: p.in.Command, Dir: p.in.Workdir, Env: p.in.Env}
 	if p.byList {
 		j.Allow = &node.AllowList{Allow: s.settings.Allow, Rules: s.settings.Rules}
 	}
-	if approvalID != "" {
-		j.Approval = &node.Approval{ID: approvalID, Subject: p.judgement.Subject, Remembered: p.remembered}
+	if approved {
+		j.Approval = &node.Approval{Subject: p.judgement.Subject, Remembered: p.remembered}
 	}
 	return j
 }
 
 // launcher starts the command of a plan.
-func (s *shell) launcher(p *plan, approvalID string) (execution.Launcher, error) {
+func (s *shell) launcher(p *plan, approved bool) (execution.Launcher, error) {
 	if p.host != settings.Node {
 		return s.hosts.launchers[p.host], nil
 	}
-	n, err := s.node(p.node)
+	n, err := node.New(s.settings, p.node)
 	if err != nil {
-		return nil, err
+		return nil, explain(err)
 	}
-	return n.Launcher(s.job(p, approvalID)), nil
+	return n.Launcher(s.job(p, approved)), nil
 }

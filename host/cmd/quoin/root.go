@@ -68,7 +68,7 @@ that plugins own.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(runcmd.NewExec(), runcmd.NewWait(), toolscmd.NewTools(), toolscmd.NewNamespaces(), toolscmd.NewPlugins(), plugincmd.New(), mcpcmd.New(servecmd.NewMCP()), newNode(), runcmd.NewRuns(), statecmd.New(), runcmd.NewUndo(), approvalscmd.New(runcmd.NewWait), runcmd.NewPrograms(), toolscmd.NewPrompt(), servecmd.New(), runcmd.NewTrajectory(), systemcmd.NewConfig(), systemcmd.NewDoctor(),
+	root.AddCommand(runcmd.NewExec(), runcmd.NewWait(), toolscmd.NewTools(), toolscmd.NewNamespaces(), toolscmd.NewPlugins(), plugincmd.New(), mcpcmd.New(servecmd.NewMCP()), newShellWorker(), runcmd.NewRuns(), statecmd.New(), runcmd.NewUndo(), approvalscmd.New(runcmd.NewWait), runcmd.NewPrograms(), toolscmd.NewPrompt(), servecmd.New(), runcmd.NewTrajectory(), systemcmd.NewConfig(), systemcmd.NewDoctor(),
 		systemcmd.NewVersion())
 	finish(root)
 	return root

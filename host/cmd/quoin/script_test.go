@@ -64,7 +64,6 @@ func scripts(t *testing.T, folder string) testscript.Params {
 			"engines":  cmdEngines,
 			"native":   cmdNative,
 			"serve":    cmdServe,
-			"node":     cmdNode,
 			"issuer":   cmdIssuer,
 			"halt":     cmdHalt,
 			"gone":     cmdGone,

@@ -44,15 +44,6 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	startServer(ts, args[0], append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...))
 }
 
-// cmdNode starts a node on a free port and puts its address into a variable of its
-// name: node NAME ARG... Its log is NAME.log.
-func cmdNode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 {
-		ts.Fatalf("usage: node NAME ARG...")
-	}
-	startServer(ts, args[0], append([]string{"node", "serve", "--listen", "127.0.0.1:0"}, args[1:]...))
-}
-
 // startServer starts a command that says where it listens, and puts that into a variable.
 func startServer(ts *testscript.TestScript, name string, args []string) {
 	log, err := os.Create(ts.MkAbs(name + ".log"))

@@ -32,6 +32,14 @@ func secretOf(t *testing.T, secret string) *Credentials {
 	return c
 }
 
+// TestAShortSecretIsRefused: it could be guessed.
+func TestAShortSecretIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := SharedSecret(make([]byte, minSecret-1)); err == nil || !strings.Contains(err.Error(), "openssl rand -hex 32") {
+		t.Error(err)
+	}
+}
+
 // serve starts a server of the host "b" and returns its address.
 func serve(t *testing.T, c *Credentials, h Handler) string { return serveHost(t, c, "b", h) }
 

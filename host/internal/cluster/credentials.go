@@ -9,27 +9,11 @@ import (
 	"os"
 
 	"github.com/quoinhq/quoin/internal/durable"
-	"github.com/quoinhq/quoin/internal/mutualtls"
 )
 
 // Credentials prove to the other side that this host belongs to the cluster, and check that
 // the other side does.
 type Credentials struct{ server, client *tls.Config }
-
-// SharedSecret are credentials of all who have the secret.
-func SharedSecret(secret []byte) (*Credentials, error) {
-	id, err := mutualtls.FromSecret(secret, "cluster")
-	if err != nil {
-		return nil, err
-	}
-	c := id.TLS(func(other mutualtls.Fingerprint) error {
-		if other != id.Fingerprint() {
-			return ErrCredentials
-		}
-		return nil
-	})
-	return &Credentials{c, c}, nil
-}
 
 // maxPEM bounds a file with a key or certificates.
 const maxPEM = 1 << 20

@@ -1,18 +1,12 @@
 package node
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/quoinhq/quoin/internal/mutualtls"
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/settings"
@@ -22,46 +16,25 @@ import (
 type policy struct {
 	settings *settings.Settings
 	own      *command.Judge
-	node     mutualtls.Fingerprint
 	workdir  string // of commands that do not name one
-
-	mu       sync.Mutex
-	gateways map[[sha256.Size]byte]*command.Judge // by the digest of a gateway's allow-list
 }
 
-func newPolicy(s *settings.Settings, node mutualtls.Fingerprint, workdir string) (*policy, error) {
+func newPolicy(s *settings.Settings, workdir string) (*policy, error) {
 	own, err := command.NewJudge(s)
 	if err != nil {
 		return nil, err
 	}
-	return &policy{settings: s, own: own, node: node, workdir: workdir, gateways: map[[sha256.Size]byte]*command.Judge{}}, nil
+	return &policy{settings: s, own: own, workdir: workdir}, nil
 }
-
-// maxGatewayJudges bounds the allow-lists of gateways that are kept read.
-const maxGatewayJudges = 16
 
 // ofGateway is the judge of a gateway's allow-list. Executables are those of the node.
 func (p *policy) ofGateway(a *AllowList) (*command.Judge, error) {
-	text, err := json.Marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	key := sha256.Sum256(text)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if j, ok := p.gateways[key]; ok {
-		return j, nil
-	}
 	s := *p.settings
 	s.Allow, s.Rules = a.Allow, a.Rules
 	j, err := command.NewJudge(&s)
 	if err != nil {
 		return nil, fmt.Errorf("the allow-list of the gateway does not fit this node: %w", err)
 	}
-	if len(p.gateways) >= maxGatewayJudges {
-		clear(p.gateways)
-	}
-	p.gateways[key] = j
 	return j, nil
 }
 
@@ -75,7 +48,7 @@ type ruling struct {
 }
 
 // rule judges a job by every allow-list that counts.
-func (p *policy) rule(j Job) (*ruling, error) {
+func (p *policy) rule(j *Job) (*ruling, error) {
 	if err := command.CheckEnv(j.Env); err != nil {
 		return nil, fmt.Errorf("%w: env: %w", ErrRefused, err)
 	}
@@ -96,7 +69,7 @@ func (p *policy) rule(j Job) (*ruling, error) {
 		}
 		theirs := judge.In(dir).Judge(j.Line, j.Env)
 		v.Allowed, v.Refused = v.Allowed && theirs.Allowed, v.Refused || theirs.Refused
-		v.Reasons = append(v.Reasons, theirs.Reasons...)
+		v.Reasons, v.NoInput = append(v.Reasons, theirs.Reasons...), v.NoInput || theirs.NoInput
 		if !limited || v.Line == "" {
 			v.Line = theirs.Line
 		}
@@ -117,31 +90,10 @@ func (p *policy) rule(j Job) (*ruling, error) {
 	if v.Refused || !v.Allowed && limited {
 		v.Line = ""
 	}
-	v.Subject = p.subject(v)
 	r := &ruling{Verdict: v, argv: p.own.Argv(v.Line), judged: judged}
 	r.asks = v.Ask == settings.AskAlways || v.Security == settings.Allowlist && !listed
 	return r, nil
 }
-
-// subject makes that of a judgement good for this node and directory alone.
-func (p *policy) subject(v Verdict) string {
-	if v.Subject == "" {
-		return ""
-	}
-	d := sha256.New()
-	for _, part := range []string{p.node.String(), v.Dir, v.Subject} {
-		fmt.Fprintf(d, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(d.Sum(nil))
-}
-
-// The reasons why a job does not run.
-var (
-	// ErrRefused is what the node's policy refuses, whatever a person says.
-	ErrRefused = errors.New("the node refuses the command")
-	// ErrApproval is about a command that a person has to approve, as it is now.
-	ErrApproval = errors.New("the command needs an approval")
-)
 
 // decision is what runs for a job.
 type decision struct {
@@ -153,7 +105,7 @@ type decision struct {
 
 // decide refuses what may not run. Without an approval that counts, nothing but what the
 // lists allow runs.
-func (p *policy) decide(j Job) (*decision, error) {
+func (p *policy) decide(j *Job) (*decision, error) {
 	r, err := p.rule(j)
 	if err != nil {
 		return nil, err
@@ -205,6 +157,6 @@ func (p *policy) directory(dir string) (string, error) {
 }
 
 // environment is that of a command.
-func (p *policy) environment(j Job, dir string, terminal bool) []string {
+func (p *policy) environment(j *Job, dir string, terminal bool) []string {
 	return machine.Environment(p.settings, machine.Place{Host: p.settings.Host, Dir: dir, Shell: p.own.Argv("")[0], Terminal: terminal}, j.Env)
 }

@@ -54,6 +54,8 @@ type Settings struct {
 	Host Host `json:"host,omitempty"`
 	// Node is the node that commands with the host node run on.
 	Node string `json:"node,omitempty"`
+	// Nodes are the machines that commands may run on, by name: ssh://user@host:port.
+	Nodes map[string]string `json:"nodes,omitempty"`
 	// Security defaults to allowlist, Ask to on-miss.
 	Security Security `json:"security,omitempty"`
 	Ask      Ask      `json:"ask,omitempty"`
@@ -88,8 +90,6 @@ type Settings struct {
 	ApprovalTimeoutSeconds int64 `json:"approvalTimeoutSeconds,omitempty"`
 	// Sandbox says what commands in the sandbox see.
 	Sandbox SandboxSettings `json:"sandbox,omitzero"`
-	// NodesDir is where the nodes are enrolled. The host sets it.
-	NodesDir string `json:"nodesDir,omitempty"`
 }
 
 // Rule is an entry of the allow-list.
@@ -226,5 +226,5 @@ func (s *Settings) check() error {
 	if err := egress.CheckDomains(s.Sandbox.Domains); err != nil {
 		return fmt.Errorf("sandbox.domains: %w", err)
 	}
-	return errors.Join(s.checkPrefix(), s.checkNumbers())
+	return errors.Join(s.checkPrefix(), s.checkNumbers(), s.checkNodes())
 }

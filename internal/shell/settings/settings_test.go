@@ -63,3 +63,31 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesThatSSHCouldTakeForMore refuses names and addresses that are options, or more than a
+// user, a machine and a port.
+func TestNodesThatSSHCouldTakeForMore(t *testing.T) {
+	t.Parallel()
+	good := []string{"ssh://a", "ssh://a@b", "ssh://build@192.0.2.7:22", "ssh://a_b.c-d@x_y.example.com:65535", "ssh://a@[2001:db8::7]:22"}
+	bad := []string{
+		"", "a", "a@b", "-oProxyCommand=x", "ssh://-oProxyCommand=x", "ssh://-l@b", "ssh://a@-b", "ssh://@b", "ssh://a:secret@b", "ssh://a@b/", "ssh://a@b/c",
+		"ssh://a@b:", "ssh://a@b:0", "ssh://a@b:22 -v", "ssh://a@b\n", "ssh://a b", "ssh://a@b;c", "ssh://%61@b", "ssh://a@[::1%25lo]", "ssh://a@b?c", "ssh://a@b#c", "ssh://$(a)", "http://a@b", "SSH://a",
+	}
+	for i, address := range append(good, bad...) {
+		raw, err := json.Marshal(map[string]any{"nodes": map[string]string{"n": address}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse(raw); (err == nil) != (i < len(good)) {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	for _, name := range []string{"", "-v", "A", "a b", "a/b"} {
+		if _, err := Parse([]byte(`{"nodes":{"` + name + `":"ssh://a"}}`)); err == nil || !strings.Contains(err.Error(), "cannot name a node") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := Parse([]byte(`{"node":"b","nodes":{"a":"ssh://a"}}`)); err == nil || !strings.Contains(err.Error(), "plugins.shell.nodes has a") {
+		t.Error(err)
+	}
+}

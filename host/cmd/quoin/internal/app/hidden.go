@@ -14,9 +14,9 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-// completeShell tells the shell plugin, if it is enabled, where the nodes are enrolled,
-// and what of Quoin itself no command may see: the program, the configuration, the
-// plugins, and what is in the state directory but for the plugin's own data.
+// completeShell tells the shell plugin, if it is enabled, what of Quoin itself no command
+// may see: the program, the configuration, the plugins, and what is in the state directory
+// but for the plugin's own data.
 func (o *Flags) completeShell(cfg *host.Config, state string) error {
 	raw, enabled := cfg.Plugins.Config[settings.PluginID]
 	if !enabled {
@@ -24,9 +24,6 @@ func (o *Flags) completeShell(cfg *host.Config, state string) error {
 	}
 	s, err := settings.Parse(raw)
 	if err != nil {
-		return err
-	}
-	if s.NodesDir, err = filepath.Abs(filepath.Join(state, "nodes")); err != nil {
 		return err
 	}
 	hidden, err := o.HiddenPaths(state, "plugins")
@@ -55,7 +52,7 @@ func (o *Flags) completeShell(cfg *host.Config, state string) error {
 
 // StateNames are in the state directory sooner or later.
 var StateNames = []string{
-	"approvals", KeyFileName, "guest-builds", "mcp-pins", "node", "nodes", "plugins", "programs", "runs", "signins", "tasks", "trajectory",
+	"approvals", KeyFileName, "guest-builds", "mcp-pins", "plugins", "programs", "runs", "signins", "tasks", "trajectory",
 }
 
 // HiddenPaths are what of Quoin itself no command in a sandbox of this machine may see: the

@@ -181,7 +181,7 @@ func shutdown(ctx context.Context, log *slog.Logger, s *gateway.Server, h *host.
 func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
 	url := "http://" + addr.String()
 	if v.addressFile != "" {
-		if err := WriteAddress(v.addressFile, url); err != nil {
+		if err := writeAddress(v.addressFile, url); err != nil {
 			return err
 		}
 	}
@@ -189,8 +189,8 @@ func (v *serving) announce(stdout io.Writer, addr net.Addr) error {
 	return err
 }
 
-// WriteAddress writes the file with the URL in one step: a reader never sees half of it.
-func WriteAddress(name, url string) error {
+// writeAddress writes the file with the URL in one step: a reader never sees half of it.
+func writeAddress(name, url string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".address-")
 	if err != nil {
 		return err
