@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -43,21 +44,12 @@ func greeted(h *hello) error {
 
 // error is a failure of the other side as an error of this one.
 func (f *failure) error() error {
+	words := message(f.Message)
 	if kind := failureCodes[f.Code]; kind != nil {
-		return &otherError{message(f.Message), kind}
+		return fmt.Errorf("%w%s", kind, strings.TrimPrefix(words, kind.Error()))
 	}
-	return errors.New(message(f.Message))
+	return errors.New(words)
 }
-
-// otherError is an error of the other side, which names its kind itself.
-type otherError struct {
-	message string
-	kind    error
-}
-
-func (e *otherError) Error() string { return e.message }
-
-func (e *otherError) Unwrap() error { return e.kind }
 
 // isEnd reports that a stream has ended.
 func isEnd(err error) bool {

@@ -3,11 +3,8 @@ package node
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/execution"
@@ -135,33 +132,8 @@ func message(s string) string { return text.Printable(text.Shorten(s, maxTextByt
 const (
 	maxMessageBytes = 256 << 10
 	maxTextBytes    = 4 << 10
-	maxVariables    = 256
 	maxWriteBytes   = 32 << 10 // of one write
 )
-
-// check refuses a job that a node cannot judge.
-func (j *Job) check() error {
-	switch {
-	case j.Line == "":
-		return errors.New("there is no command line")
-	case len(j.Line) > settings.MaxCommandBytes:
-		return fmt.Errorf("the command line has %d bytes, and may have %d", len(j.Line), settings.MaxCommandBytes)
-	case !utf8.ValidString(j.Line):
-		return errors.New("the command line is not UTF-8")
-	case strings.ContainsRune(j.Dir, 0):
-		return errors.New("the working directory is not a path")
-	case j.Dir != "" && !strings.HasPrefix(j.Dir, "/"):
-		return fmt.Errorf("the working directory %q is not an absolute path, which a node needs", j.Dir)
-	case len(j.Env) > maxVariables:
-		return fmt.Errorf("there are %d variables, and may be %d", len(j.Env), maxVariables)
-	}
-	for name, value := range j.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("%q is not a variable", name)
-		}
-	}
-	return nil
-}
 
 // stream is one end of a connection. One goroutine receives, several send.
 type stream struct {

@@ -107,9 +107,6 @@ func (l launcher) Start(ctx context.Context, c execution.Command) (execution.Pro
 
 // ask connects, sends a request and returns what the worker says to it first. ctx bounds that.
 func (n *Node) ask(ctx context.Context, r request) (*link, *report, error) {
-	if err := r.Job.check(); err != nil {
-		return nil, nil, err
-	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -129,6 +129,9 @@ func TestAVerdictSaysAllThatIsAskedAbout(t *testing.T) {
 	if err != nil || len(v.Files) != 1 || v.Dir != "/etc" || len(v.Effective) != 1 || v.Effective[0].Digest == "" {
 		t.Errorf("%+v, %v", v, err)
 	}
+	if _, err := n.Judge(t.Context(), Job{Line: "echo", Dir: "etc"}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "not an absolute path") {
+		t.Errorf("a relative directory: %v", err)
+	}
 	if v, err := n.Judge(t.Context(), Job{Line: "no-such-program"}); err != nil || v.Missing == "" {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -134,6 +134,9 @@ func (p *policy) directory(dir string) (string, error) {
 	if dir == "" {
 		dir = p.workdir
 	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%w: the working directory %q is not an absolute path, which a node needs", ErrRefused, dir)
+	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", fmt.Errorf("%w: the working directory: %w", ErrRefused, err)

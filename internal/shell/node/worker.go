@@ -98,9 +98,6 @@ func receive(ctx context.Context, s *stream, first chan<- request, orders chan<-
 
 // start judges what the gateway asks. It answers with a verdict, or starts the command.
 func (w *Worker) start(ctx context.Context, p *policy, s *stream, r *request) (*running, error) {
-	if err := r.Job.check(); err != nil {
-		return nil, err
-	}
 	if !r.Run {
 		v, err := p.rule(&r.Job)
 		if err != nil {
