@@ -9,32 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// onJournal is a store that does something before it writes a journal in which a
-// call has been approved.
-type onJournal struct {
-	runstore.Store
-	do func()
-}
-
-func (s *onJournal) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	return through(s)(s.Store.Create(ctx, r, max))
-}
-
-func (s *onJournal) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	return through(s)(s.Store.Claim(ctx, id))
-}
-
-func (s *onJournal) putCalls(ctx context.Context, claim runstore.Claim, generation uint64, calls []runstore.Call) error {
-	for _, c := range calls {
-		if c.State == runstore.CallInFlight && c.Approval != "" {
-			s.do()
-		}
-	}
-	return claim.PutCalls(ctx, generation, calls)
-}
 
 // TestAnAlwaysDoesNotCoverWhatWasRewritten: what allow-always is remembered for was
 // said of the parameters that the hook saw. When a hook behind it rewrites them,

@@ -135,22 +135,6 @@ func TestAllowAlwaysIsRemembered(t *testing.T) {
 	run(me, `await tools.echo(); return true`, 4)
 }
 
-// resolutions is a store that tells of resolutions.
-type resolutions struct {
-	policy.MemoryApprovals
-	resolved chan policy.Resolution
-}
-
-func (s *resolutions) Resolve(ctx context.Context, id string, r policy.Resolution) (*policy.Approval, error) {
-	a, err := s.MemoryApprovals.Resolve(ctx, id, r)
-	s.resolved <- r
-	return a, err
-}
-
-type full struct{ policy.MemoryApprovals }
-
-func (*full) Add(context.Context, *policy.Approval) error { return policy.ErrFull }
-
 // TestProgramsCanNeedApproval: the outer call waits like any other, before
 // anything of it runs.
 func TestProgramsCanNeedApproval(t *testing.T) {
