@@ -97,7 +97,7 @@ test-ssh: ## Run the tests that run commands on another machine, by a private ss
 # What can tell an ordinary user from root: owners of files, identities of processes, sandboxes.
 OFUSERS = ./guestrt ./internal/sandbox ./internal/lockdown ./internal/shell/... ./internal/durable ./internal/ownership \
 	./internal/documents ./internal/pluginstorage ./host/runstore ./host/internal/guestbuilds ./host/gateway \
-	./plugins ./plugins/shell ./plugins/install ./plugins/trust ./host/cmd/quoin/...
+	./plugins ./plugins/shell ./internal/install ./internal/trust ./host/cmd/quoin/...
 
 .PHONY: test-user
 test-user: ## Run the tests that can tell an ordinary user from root, as this user

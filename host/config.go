@@ -20,7 +20,6 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Config says what a host runs and with which limits. The zero value is a host
@@ -131,7 +130,7 @@ type PluginConfig struct {
 	// TrustedKeys are the keys that plugins must be signed with, by one of them.
 	// Defaults to nil: plugins need no signature. The quoin.lock of the directory counts
 	// in either case, see plugins.LockGate.
-	TrustedKeys []trust.PublicKey
+	TrustedKeys []plugins.PublicKey
 	// Config is each plugin's configuration, by plugin id.
 	Config map[string]json.RawMessage
 	// Secrets says where each plugin's secrets are, by plugin id and name. They

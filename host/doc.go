@@ -55,7 +55,7 @@
 //
 // # Configuration
 //
-// Config says everything; its zero value works. Package host/configfile makes most of
+// Config says everything; its zero value works. Package host/internal/configfile makes most of
 // one from a JSON5 file, the environment and flags, and reports all that is wrong with them.
 //
 // # What a run reaches

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/redact"
 )
 

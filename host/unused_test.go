@@ -12,7 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/namespaces"

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/ownership"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Candidate is a folder that claims to be a plugin.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // fingerprint tells whether what a plugin consists of has changed. Equal ones mean

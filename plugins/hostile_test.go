@@ -15,8 +15,8 @@ import (
 
 	"github.com/quoinhq/quoin/internal/childprocess"
 	"github.com/quoinhq/quoin/internal/hosttest"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // A plugin decides by itself when it dies and what it says of itself afterwards. It

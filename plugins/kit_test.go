@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // install makes a plugin folder in dir in which the test binary plays a role.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/quoinhq/quoin/plugins/trust"
+	"github.com/quoinhq/quoin/internal/trust"
 )
 
 // LockGate returns the gate of a plugin directory: what its quoin.lock does not
@@ -18,7 +18,7 @@ import (
 //
 // With trusted keys, a plugin starts only if one of them has signed it, whatever
 // the lock says, and the signature is of what starts.
-func LockGate(dir string, trusted []trust.PublicKey) Gate {
+func LockGate(dir string, trusted []PublicKey) Gate {
 	dir, unknown := filepath.Abs(dir) // the working directory may change
 	var seen atomic.Bool
 	if _, err := os.Lstat(filepath.Join(dir, trust.LockName)); unknown == nil && err == nil {

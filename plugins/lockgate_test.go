@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // installCopy is install with a binary of the plugin's own, so that it can be

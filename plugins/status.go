@@ -1,7 +1,5 @@
 package plugins
 
-import "github.com/quoinhq/quoin/plugins/trust"
-
 // State is where a plugin is in its life.
 type State uint8
 
@@ -53,7 +51,7 @@ type Status struct {
 	// Pinned: the plugin starts only as what quoin.lock or a trusted signature says.
 	Pinned bool
 	// Signer is the key that has signed a pinned plugin; zero if it is not signed.
-	Signer trust.PublicKey
+	Signer PublicKey
 	// Restarts counts the processes of this generation started after the first.
 	Restarts int
 	// PID is the live process's number; empty without one.

@@ -12,7 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
-	"github.com/quoinhq/quoin/plugins/trust"
+	"github.com/quoinhq/quoin/internal/trust"
 )
 
 // watcher keeps the plugins in line with their directory. It belongs to one

@@ -15,9 +15,9 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // until waits until ok, looking after every change.

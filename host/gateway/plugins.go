@@ -7,8 +7,8 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/redact"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // PluginList is the answer to GET /v1/plugins.

@@ -150,7 +150,7 @@ var floors = [][]string{
 	{"host/internal/view"},
 	{"host/internal/runs"},
 	{"host"},
-	{"host/configfile", "host/gateway", "host/gateway/client"},
+	{"host/internal/configfile", "host/gateway", "host/gateway/client"},
 	{"host/cmd/quoin"},
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 // What a shell offers are the names that there are now, as far as flags that stand on

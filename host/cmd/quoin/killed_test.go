@@ -19,7 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/statecmd"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/servecmd"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 // page reads one of the documents.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/internal/shell/command"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )

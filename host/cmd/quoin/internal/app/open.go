@@ -11,8 +11,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 // Use calls far with the server that the flags name, or own if they name none.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"

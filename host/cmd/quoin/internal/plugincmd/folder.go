@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/manifest"
 )

@@ -17,11 +17,11 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
+	"github.com/quoinhq/quoin/internal/install"
 	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/install"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // installing are the flags of the commands that change a plugin directory.

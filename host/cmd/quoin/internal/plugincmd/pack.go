@@ -14,11 +14,11 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
+	"github.com/quoinhq/quoin/internal/install"
 	"github.com/quoinhq/quoin/internal/terminal"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/install"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 func newPack() *cobra.Command {

@@ -22,7 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginbuild"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/pluginlint"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 )

@@ -18,9 +18,9 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/terminal"
 )

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 // callbackPath is where browsers come back to after a sign-in.

@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
 )
 

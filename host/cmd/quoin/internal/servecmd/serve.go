@@ -20,8 +20,8 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
-	"github.com/quoinhq/quoin/host/configfile"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 // ShutdownBound is how long a server may take to end.

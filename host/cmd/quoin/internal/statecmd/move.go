@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/internal/terminal"
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/internal/enginefaults"
 	"github.com/quoinhq/quoin/internal/sandbox"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/internal/shell/confine"
 	"github.com/quoinhq/quoin/internal/shell/machine"
 	"github.com/quoinhq/quoin/internal/shell/settings"

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Packed says what Pack has packed.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 func writeTree(t testing.TB, dir string, files map[string]string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/shell/settings"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // File is a configuration as it is read from a JSON5 file, the environment and

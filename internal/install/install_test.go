@@ -17,9 +17,9 @@ import (
 
 	"github.com/quoinhq/quoin/plugins"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
 	"github.com/quoinhq/quoin/plugins/protocol"
-	"github.com/quoinhq/quoin/plugins/trust"
 	"github.com/quoinhq/quoin/sdk"
 )
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/quoinhq/quoin/host/configfile"
+	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
 func TestMCPServerAuth(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Names in a plugin directory that no host looks at.

@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // Options say where plugins are installed and what is accepted. Only Dir is

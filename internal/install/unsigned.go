@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quoinhq/quoin/plugins/trust"
+	"github.com/quoinhq/quoin/internal/trust"
 )
 
 // vouched reports an archive that nothing but itself vouches for: its author can

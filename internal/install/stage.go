@@ -10,8 +10,8 @@ import (
 
 	"github.com/quoinhq/quoin/plugins"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 // staged is a plugin that lies next to the place where it shall be.

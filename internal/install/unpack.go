@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/trust"
 	"github.com/quoinhq/quoin/plugins/manifest"
-	"github.com/quoinhq/quoin/plugins/trust"
 )
 
 const (
