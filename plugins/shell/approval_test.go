@@ -136,10 +136,13 @@ func TestAnApprovalIsForContents(t *testing.T) {
 	if v := judged(t, h, "exec", map[string]any{"command": "sh part0 part1 part2 part3 part4 part5 part6 part7 part8 part9 part10 part11"}); strings.Count(v.Approval.Description, "Reads: ") != 9 || !strings.Contains(v.Approval.Description, "Reads: 4 more files") {
 		t.Errorf("%s", v.Approval.Description)
 	}
+	if v := judged(t, h, "exec", map[string]any{"command": "sh x.sh"}); !strings.Contains(v.Approval.Description, "\nNot held: ") {
+		t.Errorf("the question does not say until when the file may change: %s", v.Approval.Description)
+	}
 	put("log", "a")
 	v := judged(t, h, "exec", map[string]any{"command": "ls -l log"})
 	put("log", "b")
-	if again := judged(t, h, "exec", map[string]any{"command": "ls -l log"}); again.Approval.Subject != v.Approval.Subject {
+	if again := judged(t, h, "exec", map[string]any{"command": "ls -l log"}); again.Approval.Subject != v.Approval.Subject || strings.Contains(again.Approval.Description, "Not held") {
 		t.Error("the contents of a file that is no program count")
 	}
 }

@@ -42,6 +42,9 @@ func (s *shell) describe(p *plan) string {
 		}
 		b.WriteString("\nReads: " + shownWord(f.Path) + " (sha256 " + oneLine(text.Shorten(f.Digest, 20)) + ")")
 	}
+	if len(p.judgement.Files) > 0 {
+		b.WriteString("\nNot held: these files are compared when the command starts; what may write to them can change them until they are opened")
+	}
 	if len(p.judgement.Loaders) > 0 {
 		b.WriteString("\nNot known: what " + shownWords(p.judgement.Loaders) + " reads besides that, such as imports and includes; it may change until it runs")
 	}
