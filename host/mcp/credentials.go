@@ -2,15 +2,18 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// credentialHeader matches the names of headers whose values prove who the host is.
-var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|credential`)
+// credentialName matches the names of headers and variables whose values prove who the host is.
+var credentialName = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|credential`)
 
 // minCredential is how long a value is that is looked for: a shorter one stands in other words.
 const minCredential = 8
@@ -18,7 +21,7 @@ const minCredential = 8
 // credentials are the values in headers that prove who the host is, without what is around them.
 func credentials(h http.Header) (out [][]byte) {
 	for name, values := range h {
-		if !credentialHeader.MatchString(name) {
+		if !credentialName.MatchString(name) {
 			continue
 		}
 		for _, v := range strings.FieldsFunc(strings.Join(values, " "), func(r rune) bool { return strings.ContainsRune(" ;,=", r) }) {
@@ -27,8 +30,49 @@ func credentials(h http.Header) (out [][]byte) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b []byte) int { return len(b) - len(a) }) // one may be part of another
-	return out
+	return longestFirst(out)
+}
+
+// longestFirst sorts values: one may be part of another.
+func longestFirst(values [][]byte) [][]byte {
+	slices.SortFunc(values, func(a, b []byte) int { return len(b) - len(a) })
+	return values
+}
+
+// secrets are the credentials in the environment of the server's program, as it may write them.
+func (s *Server) secrets(env []string) (out [][]byte) {
+	for _, text := range s.Env {
+		for _, ref := range expansion.FindAllStringSubmatch(text, -1) {
+			env = append(slices.Clip(env), ref[1]+"="+os.Getenv(ref[1]))
+		}
+	}
+	for _, e := range env {
+		var values []string
+		name, value, _ := strings.Cut(e, "=")
+		if u, err := url.Parse(value); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			_, encoded, _ := strings.Cut(u.User.String(), ":")
+			values = append(values, password, encoded)
+		}
+		if credentialName.MatchString(name) {
+			values = append(values, strings.Split(value, "\n")...)
+		}
+		for _, v := range values {
+			if len(v) >= minCredential {
+				inText, _ := json.Marshal(v) // a text always encodes
+				out = append(out, []byte(v), inText[1:len(inText)-1])
+			}
+		}
+	}
+	return longestFirst(out)
+}
+
+// hiding is what r has without some values.
+func hiding(r io.ReadCloser, values [][]byte) io.ReadCloser {
+	if len(values) == 0 {
+		return r
+	}
+	return &hidingBody{body: r, values: values}
 }
 
 // hideCredentials takes the credentials of a request out of its answer: a server that sends back what it was sent must not
@@ -36,7 +80,7 @@ func credentials(h http.Header) (out [][]byte) {
 func hideCredentials(resp *http.Response, sent http.Header) {
 	if values := credentials(sent); len(values) > 0 {
 		resp.Header.Del("Content-Length")
-		resp.Body, resp.ContentLength = &hidingBody{body: resp.Body, values: values}, -1
+		resp.Body, resp.ContentLength = hiding(resp.Body, values), -1
 	}
 }
 

@@ -185,7 +185,7 @@ func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, erro
 		return nil, errors.Join(err, files.close())
 	}
 	c.inProcess = session
-	conn := newLineConn(inW, outR, newLineLog(c.log, time.Now, nil), c.change)
+	conn := newLineConn(inW, outR, nil, newLineLog(c.log, time.Now, nil), c.change)
 	conn.progressed = c.flights.progressed
 	return conn, nil
 }

@@ -45,7 +45,7 @@ func FuzzLine(f *testing.F) {
 	f.Add([]byte(`[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"x"}]`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		c := newLineConn(nil, nil, newLineLog(slog.New(slog.DiscardHandler), time.Now, nil), func() {})
+		c := newLineConn(nil, nil, nil, newLineLog(slog.New(slog.DiscardHandler), time.Now, nil), func() {})
 		id, err := jsonrpc.MakeID(float64(1))
 		if err != nil {
 			t.Fatal(err)

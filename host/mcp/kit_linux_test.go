@@ -81,7 +81,7 @@ func goodServer(label string, versions ...string) *sdk.Server {
 	})
 	add("fail", nil, func(context.Context, textIn) (*sdk.CallToolResult, error) { return nil, errors.New("it failed") })
 	add("crash", nil, func(context.Context, textIn) (*sdk.CallToolResult, error) {
-		fmt.Fprintln(os.Stderr, "I am crashing")
+		fmt.Fprintln(os.Stderr, "I am crashing", os.Getenv("API_TOKEN"), os.Getenv("DATABASE"))
 		os.Exit(3)
 		return nil, nil
 	})

@@ -61,9 +61,10 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 		process.Kill()
 		return nil, errors.Join(err, files.close())
 	}
-	p := &program{process: process, release: release, conn: newLineConn(inW, outR, log, changed), log: log, done: make(chan struct{})}
+	secrets := s.secrets(env)
+	p := &program{process: process, release: release, conn: newLineConn(inW, outR, secrets, log, changed), log: log, done: make(chan struct{})}
 	err = errors.Join(inR.Close(), outW.Close(), errW.Close())
-	go p.watch(errR, pipeGrace)
+	go p.watch(errR, secrets, pipeGrace)
 	if err != nil {
 		return nil, errors.Join(err, p.stop(0))
 	}
@@ -79,9 +80,9 @@ func cannotStart(err error) bool {
 //
 // A child of the program may hold the pipes open after it has ended. The deadline
 // bounds how long that delays done.
-func (p *program) watch(stderr *os.File, pipeGrace time.Duration) {
+func (p *program) watch(stderr *os.File, secrets [][]byte, pipeGrace time.Duration) {
 	read := make(chan error, 1)
-	go func() { read <- childprocess.ReadLines(stderr, p.log.stderr) }()
+	go func() { read <- childprocess.ReadLines(hiding(stderr, secrets), p.log.stderr) }()
 	<-p.process.Done()
 	if err := p.release(); err != nil {
 		p.log.log.Debug("what watches over an MCP server did not end in order", "error", err)

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os/signal"
 	"path/filepath"
@@ -160,6 +161,32 @@ func TestTheEnvironmentIsWhatIsConfigured(t *testing.T) {
 	want := []string{"EXPANDED=<s3cret>", "PATH=/a/path", "QUOIN_TEST_MCP_LABEL=good", roleKey + "=good", "QUOIN_TEST_PASSED=passed"}
 	if !slices.Equal(env, want) {
 		t.Errorf("environment %q\nwant %q", env, want)
+	}
+}
+
+// TestCredentialsOfTheEnvironmentAreNotInWhatAProgramSays: a program that dumps its environment does not hand its
+// credentials to programs and logs.
+func TestCredentialsOfTheEnvironmentAreNotInWhatAProgramSays(t *testing.T) {
+	hosttest.Serial(t, "sets variables of the process")
+	t.Setenv("QUOIN_TEST_SECRET", "behind-a-reference")
+	t.Setenv("QUOIN_TEST_TOKEN", "passed-on-as-it-is")
+	s := self(t, "good", "good")
+	s.PassEnv = []string{"QUOIN_TEST_TOKEN"}
+	s.Env["API_TOKEN"], s.Env["PLAIN"], s.Env["LINES_KEY"] = "written-down", "<${QUOIN_TEST_SECRET}> stays", "-----BEGIN-----\nsecond \\ line\n"
+	s.Env["DATABASE"] = "postgres://user:p-a-s-s-word@host/db"
+	w := connect(t, Options{}, s)
+	said := fmt.Sprint(w.call(t, "good", "environment", `{}`), w.refuse(t, t.Context(), "good", "crash", `{}`))
+	w.until(t, func() bool { return strings.Contains(w.log.String(), "I am crashing") })
+	said += w.log.String()
+	for _, secret := range []string{"behind-a-reference", "passed-on-as-it-is", "written-down", "BEGIN", "second", "p-a-s-s-word"} {
+		if strings.Contains(said, secret) {
+			t.Errorf("%s is in\n%s", secret, said)
+		}
+	}
+	for _, want := range []string{"PLAIN=<[credential]> stays", "I am crashing [credential] postgres://user:[credential]@host/db"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s is not in\n%s", want, said)
+		}
 	}
 }
 

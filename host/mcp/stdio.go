@@ -41,12 +41,12 @@ type lineConn struct {
 	closed    bool
 }
 
-// newLineConn makes a connection over the two pipes of a program. It reads
+// newLineConn makes a connection over the two pipes of a program, without the secrets in what it says. It reads
 // nothing before Read is called.
-func newLineConn(in, out *os.File, log *lineLog, changed func()) *lineConn {
+func newLineConn(in, out *os.File, secrets [][]byte, log *lineLog, changed func()) *lineConn {
 	return &lineConn{
 		in: in, out: out, log: log, changed: changed,
-		reader:  bufio.NewReaderSize(out, 64<<10),
+		reader:  bufio.NewReaderSize(hiding(out, secrets), 64<<10),
 		writing: make(chan struct{}, 1),
 		open:    map[jsonrpc.ID]*capture{},
 	}
