@@ -3,9 +3,11 @@
 package ownership
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -171,9 +173,12 @@ func privateGroupIn(users, groups, user, group string) bool {
 	return false
 }
 
-// KnownGroup reports whether the system's files name a group or give it to a user. The
-// manager of a container may give its volumes to a group that they do not know.
-func KnownGroup(group uint32) bool {
+// KnownGroup reports whether the system has a group, or whether that cannot be told. The
+// manager of a container may give its volumes to a group that the system does not have.
+func KnownGroup(group uint32) bool { return knownGroup(group, "/etc/nsswitch.conf") }
+
+// knownGroup is KnownGroup with the file that says where groups are looked up.
+func knownGroup(group uint32, nsswitch string) bool {
 	id := strconv.FormatUint(uint64(group), 10)
 	for file, field := range map[string]int{"/etc/passwd": 3, "/etc/group": 2} {
 		text, err := os.ReadFile(file)
@@ -186,5 +191,24 @@ func KnownGroup(group uint32) bool {
 			}
 		}
 	}
-	return false
+	err := exec.Command("getent", "group", id).Run()
+	if errors.Is(err, exec.ErrNotFound) {
+		return otherGroups(nsswitch)
+	}
+	const notFound = 2
+	var exit *exec.ExitError
+	return !errors.As(err, &exit) || exit.ExitCode() != notFound
+}
+
+// otherGroups reports whether groups are looked up elsewhere than in the files, as far as can be told.
+func otherGroups(nsswitch string) bool {
+	text, err := os.ReadFile(nsswitch)
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		sources, ok := strings.CutPrefix(strings.TrimSpace(line), "group:")
+		if ok && strings.Trim(strings.NewReplacer("files", "", "systemd", "").Replace(sources), " \t") != "" {
+			return true
+		}
+	}
+	return err != nil && !errors.Is(err, fs.ErrNotExist)
 }

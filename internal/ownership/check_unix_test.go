@@ -118,3 +118,36 @@ func TestPrivateGroups(t *testing.T) {
 		t.Error("a group that is in no file is private")
 	}
 }
+
+// TestGroupsOfADirectoryAreKnown: a group that the files lack may be one of LDAP. Where that cannot be told it counts as known.
+func TestGroupsOfADirectoryAreKnown(t *testing.T) {
+	const group = 2_000_054_321 // in no file
+	for name, c := range map[string]struct {
+		getent, nsswitch string
+		want             bool
+	}{
+		"LDAP has it":        {"[ $1 = group ] && echo devs:*:$2:ann", "", true},
+		"no source has it":   {"exit 2", "", false},
+		"getent fails":       {"exit 1", "", true},
+		"files alone":        {"", "passwd: sss\ngroup:  files systemd # local\n", false},
+		"no getent, LDAP":    {"", "group: files [SUCCESS=merge] sss\n", true},
+		"no getent, no file": {"", "-", false},
+	} {
+		dir := t.TempDir()
+		t.Setenv("PATH", dir)
+		file := filepath.Join(dir, "nsswitch.conf")
+		if c.getent != "" {
+			if err := os.WriteFile(filepath.Join(dir, "getent"), []byte("#!/bin/sh\n"+c.getent+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.nsswitch != "-" {
+			if err := os.WriteFile(file, []byte(c.nsswitch), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := knownGroup(group, file); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
