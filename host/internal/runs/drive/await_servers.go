@@ -83,8 +83,9 @@ func namesServer(code, name, identifier string) bool {
 	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))
 }
 
-// computedName finds a name of a server that is computed: in MCP[name], or in the id of a tool.
-var computedName = regexp.MustCompile(`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])|mcp:(\$\{|["']\s*\+)`)
+// computedName finds a name of a server that is computed: in MCP[name], behind MCP as a value, or in the id of a tool.
+var computedName = regexp.MustCompile(`([=(,\[{:?|&>]|\.\.\.|\b(of|in|return|yield|await))\s*MCP(\s*([;,)\]}:|&]|$)|[ \t]*\n\s*[^.\s\[?])|` +
+	`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])|mcp:(\$\{|["']\s*\+)`)
 
 // hasWord reports whether a text has a word that is not part of a longer one.
 func hasWord(text, word string) bool {
