@@ -16,7 +16,7 @@ import (
 
 // TestConfigurationPage pins the generated part of docs/reference/configuration.md.
 func TestConfigurationPage(t *testing.T) {
-	const page, begin, end = "../../docs/reference/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
+	const page, begin, end = "../../../docs/reference/configuration.md", "<!-- generated: fields -->\n", "<!-- end -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
