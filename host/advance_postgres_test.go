@@ -44,8 +44,8 @@ func newCluster(t *testing.T) (open func() *postgres.DB) {
 	}
 }
 
-// TestPostgresAdvance: of two hosts that share a database the second goes on with the timers of
-// the first, which has closed, and any host has the result.
+// TestPostgresAdvance: two hosts share a database. The first has closed; the second continues
+// its timers, and any host has the result.
 func TestPostgresAdvance(t *testing.T) {
 	t.Parallel()
 	open := newCluster(t)
@@ -65,8 +65,8 @@ func TestPostgresAdvance(t *testing.T) {
 }
 
 // TestPostgresACutOffCallGoesOnElsewhere: a host closes while a call of a suspended run is in
-// flight. Another one goes on with the run at once, although no caller waits and the database
-// of the first is still open. One that lacks the tools leaves it to the next.
+// flight. Another host resumes the run at once, although no caller waits and the first host's
+// database is still open. A host that lacks the tools leaves the run to the next.
 func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, lacking := range []bool{false, true} {
@@ -91,8 +91,9 @@ func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// TestPostgresDecisionsWithoutAHost: the host of a run has closed while a person was asked. The
-// run goes on in another one once a process without a host has the decision, or its time is over.
+// TestPostgresDecisionsWithoutAHost: the host of a run has closed while a person was asked.
+// The run resumes in another host once a process without a host has decided, or the time for
+// the decision is over.
 func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -131,7 +132,7 @@ func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 
 // TestPostgresUpgradeLeavesRunsDue: the host of a run has closed while a call was in flight, and
 // its build of the guest is gone. The run is upgraded, or left for that build, before another
-// host starts, which goes on with it although no caller waits.
+// host starts. That host resumes it although no caller waits.
 func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
 	t.Parallel()
 	for _, left := range []bool{false, true} {
@@ -183,7 +184,8 @@ func forgetReplay(t *testing.T, db *postgres.DB, id string) {
 }
 
 // TestPostgresAMovedRunGoesOn: a person has decided about a call of a run in a state directory
-// before the run is moved into a database. A host there goes on with it although no caller waits.
+// before the run is moved into a database. A host there resumes the run although no caller
+// waits.
 func TestPostgresAMovedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	dir, open, desk := mkdir(t), newCluster(t), newDesk()

@@ -27,7 +27,7 @@ import (
 // briefly is a caller's time that is over before anything has happened.
 const briefly = time.Millisecond
 
-// overheard is a sink that a test waits on. It may be that of several hosts.
+// overheard is a sink that a test waits on. Several hosts may share it.
 type overheard chan trajectory.Event
 
 func newOverheard() overheard { return make(overheard, 1000) }
@@ -55,7 +55,7 @@ func (c overheard) until(t *testing.T, id string, kind trajectory.Kind) trajecto
 	}
 }
 
-// advancing is a host whose runs go on without a caller, and what it tells.
+// advancing returns a host that continues runs without a caller, and the events it reports.
 func advancing(t *testing.T, cfg host.Config) (*host.Host, overheard) {
 	c := newOverheard()
 	cfg.Advance, cfg.Trajectory.Sink = 4, c
@@ -76,15 +76,15 @@ func wantTexts(t *testing.T, r *host.Result, want ...string) {
 	}
 }
 
-// execBriefly starts a program, whose run is suspended as soon as it can only wait.
+// execBriefly starts a program. Its run is suspended as soon as it can only wait.
 func execBriefly(t *testing.T, h *host.Host, reason host.Reason, code string) (id string) {
 	t.Helper()
 	return wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: briefly, Code: code}), reason)
 }
 
-// TestAdvance: a suspended run goes on to its end when its tool answers or its timer is over,
-// with no caller, and the next wait gets the result with everything that was put out since the
-// last one, once.
+// TestAdvance: when its tool answers or its timer is over, a suspended run continues to its
+// end without a caller. The next wait gets the result and all output since the last wait,
+// once.
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() runstore.Store{
@@ -118,8 +118,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// TestAdvanceAfterARestart: timers go on in the next host of the store, and what was put out
-// with no caller in the first is there for the wait in the third.
+// TestAdvanceAfterARestart: timers continue in the next host of the store. Output made without
+// a caller in the first host is there for the wait in the third.
 func TestAdvanceAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir, g := mkdir(t), newGate()
@@ -245,7 +245,7 @@ func TestAnAbortedRunLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAYieldWaitsForItsCaller: what the program does meanwhile goes on.
+// TestAYieldWaitsForItsCaller: the program's other work continues in the meantime.
 func TestAYieldWaitsForItsCaller(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -290,8 +290,8 @@ func TestClosingKeepsWhatIsAdvanced(t *testing.T) {
 	}
 }
 
-// TestDecisionsWithoutAHost: a run whose host has ended while a person was asked goes on in
-// another one once it is decided, or the time for it is over.
+// TestDecisionsWithoutAHost: a host ends while a person is asked. The run resumes in another
+// host once the person has decided, or the time for that is over.
 func TestDecisionsWithoutAHost(t *testing.T) {
 	t.Parallel()
 	denied := `["The call of \"echo\" was denied: %s.","denied","none","quoin:core:echo"]`
@@ -330,8 +330,8 @@ func TestDecisionsWithoutAHost(t *testing.T) {
 	}
 }
 
-// TestSeveralHostsAdvance: of several hosts of one store each run goes on in one at a time, to
-// its end, and each of its calls is made once.
+// TestSeveralHostsAdvance: several hosts share one store. Each run continues in one host at a
+// time, to its end, and each of its calls is made once.
 func TestSeveralHostsAdvance(t *testing.T) {
 	t.Parallel()
 	const runs = 20
@@ -386,8 +386,8 @@ func TestSeveralHostsAdvance(t *testing.T) {
 	}
 }
 
-// TestAdvanceAfterAKill: whenever a host is killed, its run goes on in the next without a
-// caller, as it does in TestHostIsKilledAtAnyStage with one.
+// TestAdvanceAfterAKill: whenever a host is killed, its run continues in the next host without
+// a caller. TestHostIsKilledAtAnyStage is the same with a caller.
 func TestAdvanceAfterAKill(t *testing.T) {
 	t.Parallel()
 	const once = "first :2\nsecond :3\n"
@@ -437,8 +437,8 @@ func (s *unreadable) Get(ctx context.Context, id string) (*runstore.Record, erro
 	return s.Store.Get(ctx, id)
 }
 
-// TestAdvanceOutlivesAStoreThatFails: a run that cannot go on without a caller, because the
-// store does not answer, is kept for as long as it was to be kept.
+// TestAdvanceOutlivesAStoreThatFails: a run that cannot continue without a caller, because the
+// store does not answer, is kept for its full time.
 func TestAdvanceOutlivesAStoreThatFails(t *testing.T) {
 	t.Parallel()
 	store := &unreadable{Store: openDir(t, mkdir(t)), asked: make(chan struct{}, 100)}

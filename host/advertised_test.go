@@ -158,7 +158,7 @@ func checkFiles(t *testing.T, h *host.Host, functions []string, whole bool) {
 	typescript.Check(t, files)
 }
 
-// declares reports whether one file under tools/ is that of the tool.
+// declares reports whether exactly one file under tools/ declares the tool.
 func declares(files map[string]string, id string) bool {
 	found := 0
 	for path, text := range files {

@@ -8,8 +8,8 @@ import (
 	"github.com/quoinhq/quoin/host"
 )
 
-// TestAgentSettings: an agent's own settings hold for its runs, those of the host
-// for everybody else's, also after a suspension.
+// TestAgentSettings: an agent's own settings hold for its runs, the host's settings for all
+// other runs, also after a suspension.
 func TestAgentSettings(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{

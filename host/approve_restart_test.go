@@ -30,7 +30,7 @@ func stateDir(dir string) (*runstore.Dir, *policy.StoredApprovals, error) {
 	return runs, approvals, err
 }
 
-// kept is a configuration whose runs and approvals outlive the host.
+// kept returns cfg with stores in dir, so that runs and approvals outlive the host.
 func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 	t.Helper()
 	runs, approvals, err := stateDir(dir)
@@ -191,7 +191,7 @@ func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
 try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonApproval)
 			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
-			<-g.entered // pending host work goes on while the run is suspended
+			<-g.entered // pending host work continues while the run is suspended
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -329,8 +329,8 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	}
 }
 
-// TestApprovalsOfSuspendedRunsAreNoOrphans, also while no host has the run; nor are
-// those of another store.
+// TestApprovalsOfSuspendedRunsAreNoOrphans, also while no host has the run; nor are the
+// approvals of another store's runs.
 func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

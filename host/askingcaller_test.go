@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// TestAnAskingCallerGetsItsTurn: an exec or wait whose caller asks people returns when
-// nothing but people can go on, and a decision that is there is not asked for again.
+// TestAnAskingCallerGetsItsTurn: if the caller asks people, its exec or wait returns once the
+// run waits for people alone. A decision that is there is not asked for again.
 func TestAnAskingCallerGetsItsTurn(t *testing.T) {
 	t.Parallel()
 	desk := newDesk()

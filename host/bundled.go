@@ -29,8 +29,8 @@ func (h *Host) ownsTool(pluginID string, offered []plugins.OwnedTool, owner, nam
 	return !h.cfg.Plugins.isBundled(pluginID) || slices.ContainsFunc(offered, func(t plugins.OwnedTool) bool { return t.Name == name })
 }
 
-// asCore makes the namespaces of a bundled plugin those of the owner "core". Their
-// functions get the configuration of the plugin.
+// asCore makes the owner "core" the owner of a bundled plugin's namespaces. Their functions
+// get the plugin's configuration.
 func (h *Host) asCore(pluginID string, regs []namespaces.Registration) []namespaces.Registration {
 	config := h.cfg.Plugins.Config[pluginID]
 	out := slices.Clone(regs)

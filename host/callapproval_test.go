@@ -11,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// approvedBy is a program that calls a tool of the plugin guard, whose hook asks about a
-// subject, and returns what the plugin was told of the approval.
+// approvedBy returns a program that calls a tool of the plugin guard. The plugin's hook asks
+// about a subject. The program returns what the plugin was told of the approval.
 func approvedBy(subject string) string {
 	return fmt.Sprintf(`return await tools.guard_approval({do: "ask about", trail: %q})`, subject)
 }

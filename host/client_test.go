@@ -57,8 +57,8 @@ return [e.id, await tools.pick_file({title: "one"}), await tools.call(e.id, {tit
 	}
 }
 
-// TestClientToolAnswered: the run waits as soon as only the caller can go on, not
-// at its deadline, and says what the caller is to do.
+// TestClientToolAnswered: the run waits as soon as it needs its caller, not at its deadline,
+// and says what the caller is to do.
 func TestClientToolAnswered(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})

@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// Shutdown ends the host like Close, but first lets cells that are running get to
-// where they can go on later. A store that outlives the host takes every run as
-// soon as its program waits for something, and its Exec or Wait returns a result
-// whose status is waiting: another host goes on with it. Where the store does not
-// outlive the host, programs may end. What is still running when ctx ends is
-// aborted. From the call on, Exec and Wait refuse with runtime_unavailable.
+// Shutdown ends the host like Close, but first lets running cells reach a point where they can
+// be resumed later. A store that outlives the host takes every run as soon as its program
+// waits for something. The run's Exec or Wait returns a result with status waiting, and
+// another host resumes the run. Where the store does not outlive the host, programs may end.
+// What is still running when ctx ends is aborted. From the call on, Exec and Wait refuse with
+// runtime_unavailable.
 func (h *Host) Shutdown(ctx context.Context) error {
 	h.engine.LetFinish(ctx)
 	return h.Close()

@@ -37,8 +37,8 @@ func (s *mutedStore) Watch(ctx context.Context) <-chan string {
 	return out
 }
 
-// TestCloseOfManyRunsHasOneBound: a host whose store does not answer tells the others of all
-// its runs in the time of one.
+// TestCloseOfManyRunsHasOneBound: the store of a host does not answer. The host tells the
+// other hosts of all its runs in the time of one run.
 func TestCloseOfManyRunsHasOneBound(t *testing.T) {
 	t.Parallel()
 	const runs = 40

@@ -10,8 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// TestShutdownParksRuns: programs that wait are parked, their callers told, and
-// the next host goes on with them; nothing new is let in.
+// TestShutdownParksRuns: programs that wait are parked, their callers are told, and the next
+// host resumes them. New work is refused.
 func TestShutdownParksRuns(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

@@ -12,8 +12,8 @@ import (
 
 // ClusterConfig says how the hosts of one Store ask each other, so that a caller may wait
 // for a run, abort it and answer its calls at any of them. It counts for a Store that is a
-// runstore.Shared. The zero value asks no host and answers no host: a run that
-// another host holds is busy until that host lets go of it, or its lease is over.
+// runstore.Shared. The zero value asks no host and answers no host: a run that another host
+// holds is busy until that host releases it, or its lease is over.
 type ClusterConfig struct {
 	// Listen is the address at which this host answers others, HOST:PORT; port 0 takes a
 	// free one. Empty means that it answers no host, and asks others all the same.
@@ -25,8 +25,9 @@ type ClusterConfig struct {
 	// is read when the host starts.
 	Secret plugins.SecretSource
 	// CertFile and KeyFile are the certificate of this host and its key, and CAFile the
-	// authority that has signed those of all hosts, as PEM. They take the place of Secret.
-	// The certificate is good for servers and clients, and names the host of Advertise.
+	// authority that has signed the certificates of all hosts, as PEM. They take the place of
+	// Secret. The certificate is good for servers and clients, and names the host of
+	// Advertise.
 	CertFile, KeyFile, CAFile string
 
 	times cluster.Times // the zero value: cluster.DefaultTimes

@@ -90,7 +90,7 @@ func (v *hostView) Owner(_ context.Context, id string) (runstore.Owner, error) {
 	return runstore.Owner{Host: c.view.host, Address: v.shared.addresses[c.view.host], Epoch: c.Epoch()}, nil
 }
 
-// endLease lets others have what a host holds, which goes on and does not know.
+// endLease lets other hosts take the runs of host. That host keeps running and does not know.
 func (s *sharedRuns) endLease(host string) {
 	s.mu.Lock()
 	var held []*runOfHost
@@ -128,7 +128,7 @@ func (s *sharedRuns) addressOf(host string) string {
 	return s.addresses[host]
 }
 
-// startPeers starts two hosts of a cluster, whose tool slow waits for one gate. A program is
+// startPeers starts two hosts of a cluster. Their tool slow waits for one gate. A program is
 // to run on holder, and its caller asks other.
 func startPeers(t *testing.T) (shared *sharedRuns, g *gate, holder, other *host.Host) {
 	t.Helper()

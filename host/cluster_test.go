@@ -16,8 +16,8 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// TestAnyHostAnswersAWait: a run whose call is in flight at one host is waited for at
-// another. The result is delivered once.
+// TestAnyHostAnswersAWait: a run's call is in flight at one host, and a caller waits for the
+// run at another host. The result is delivered once.
 func TestAnyHostAnswersAWait(t *testing.T) {
 	t.Parallel()
 	_, g, holder, other := startPeers(t)
@@ -55,8 +55,8 @@ func TestTheTimeOfACallerAtAnotherHost(t *testing.T) {
 	wantValue(t, holder.Wait(t.Context(), me, id), `"through"`)
 }
 
-// TestACallerLeavesAnotherHost: a Wait whose context ends aborts the run wherever it is
-// held.
+// TestACallerLeavesAnotherHost: when the context of a Wait ends, the run is aborted at
+// whatever host holds it.
 func TestACallerLeavesAnotherHost(t *testing.T) {
 	t.Parallel()
 	_, g, holder, other := startPeers(t)
@@ -77,7 +77,7 @@ func TestACallerLeavesAnotherHost(t *testing.T) {
 	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
-// TestAnyHostAborts ends a run whose call is in flight at another host.
+// TestAnyHostAborts aborts a run that has a call in flight at another host.
 func TestAnyHostAborts(t *testing.T) {
 	t.Parallel()
 	_, g, holder, other := startPeers(t)
@@ -111,8 +111,8 @@ func TestAnyHostTakesAnswers(t *testing.T) {
 	wantValue(t, other.Wait(t.Context(), me, asked.RunID), `"yes"`)
 }
 
-// TestACallerOfAnotherHostAsksPeople: a wait whose caller asks people itself returns at once
-// with what they are to be asked, as it does at the host that holds the run.
+// TestACallerOfAnotherHostAsksPeople: the caller of a wait asks people itself. The wait
+// returns at once with the questions for them, as it does at the host that holds the run.
 func TestACallerOfAnotherHostAsksPeople(t *testing.T) {
 	t.Parallel()
 	shared := newSharedRuns()
@@ -193,8 +193,8 @@ func TestARunIsTakenOver(t *testing.T) {
 	wantFailure(t, holder.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
 }
 
-// TestAHolderThatIsFencedLooksAgain: a caller waits at the host that loses the run
-// meanwhile. The wait goes on at the host that has it.
+// TestAHolderThatIsFencedLooksAgain: a caller waits at a host, and that host loses the run.
+// The wait continues at the host that has the run.
 func TestAHolderThatIsFencedLooksAgain(t *testing.T) {
 	t.Parallel()
 	shared, old, now := newSharedRuns(), newGate(), newGate()
@@ -216,7 +216,8 @@ func TestAHolderThatIsFencedLooksAgain(t *testing.T) {
 }
 
 // TestAHolderThatIsFencedAbortsElsewhere: a host that does not know that another has its run
-// asks that one to abort it. It does not say that the run is aborted while it goes on there.
+// asks that one to abort it. It does not say that the run is aborted while the run continues
+// there.
 func TestAHolderThatIsFencedAbortsElsewhere(t *testing.T) {
 	t.Parallel()
 	shared, old, now := newSharedRuns(), newGate(), newGate()

@@ -28,8 +28,8 @@ type Config struct {
 	// Settings are the limits of code mode.
 	Settings Settings
 	// Agents are the settings of agents that differ, by agent id. Each is complete:
-	// it takes nothing from Settings unless you copy it from there. Isolation, the number
-	// of suspended runs and the search limits are always those of Settings.
+	// it takes nothing from Settings unless you copy it from there. Isolation, the number of
+	// suspended runs and the search limits always come from Settings.
 	Agents map[string]Settings
 	// Quotas bound what the host holds, and what one session or agent may have of it.
 	Quotas Quotas
@@ -39,8 +39,8 @@ type Config struct {
 	Plugins PluginConfig
 	// MCP are the upstream MCP servers.
 	MCP MCPConfig
-	// Tools are the embedder's own tools. Their Owner defaults to "core"; a
-	// plugin whose id is the owner of one of them offers nothing.
+	// Tools are the embedder's own tools. Their Owner defaults to "core"; a plugin offers
+	// nothing if its id is the owner of one of them.
 	Tools []catalog.Tool
 	// Namespaces are the embedder's own. PluginID is the Owner of the tools they
 	// require.
@@ -49,7 +49,7 @@ type Config struct {
 	// Defaults to all tools.
 	Rules policy.Scopes
 	// Hooks look at every tool call, and at every program, before and after; see
-	// package policy. Those of plugins follow them.
+	// package policy. The hooks of plugins follow them.
 	Hooks []policy.Hook
 	// HookTimeout bounds one call of a hook without a timeout of its own. Defaults
 	// to 5 s.
@@ -74,10 +74,10 @@ type Config struct {
 	TracerProvider trace.TracerProvider
 	// Logger takes what operators should know. Defaults to slog.Default.
 	Logger *slog.Logger
-	// Advance is how many suspended runs may go on at once without a caller: when a timer of
-	// theirs is due, a tool has answered or a person has decided. What comes of it is there
-	// for the next Wait. Their calls have the values of no request after a restart. Defaults
-	// to 0: a suspended run goes on when it is waited for.
+	// Advance is how many suspended runs may run at once without a caller: when a timer of a
+	// run is due, a tool has answered or a person has decided. The next Wait gets the outcome.
+	// After a restart their calls have the values of no request. Defaults to 0: a suspended
+	// run resumes when a caller waits for it.
 	Advance int
 	// DrainTimeout bounds how long Close waits for the calls of suspended runs,
 	// so that their answers reach the store. Defaults to 5 s.
@@ -88,10 +88,9 @@ type Config struct {
 
 // GuestConfig says which guest workers run the programs, and how many.
 type GuestConfig struct {
-	// Engine says which engine runs new runs. Without a worker of it, New fails. A
-	// suspended run goes on with the engine that it was suspended with, as long as
-	// there is a worker of that one. Defaults to the engine of the worker at Path,
-	// and without a Path to EngineAuto.
+	// Engine says which engine runs new runs. Without a worker of it, New fails. A suspended
+	// run resumes on the engine that it was suspended on, as long as there is a worker of that
+	// engine. Defaults to the engine of the worker at Path, and without a Path to EngineAuto.
 	Engine EngineChoice
 	// Path names the guest executable of the default engine. Defaults to quoin-guest
 	// next to the running executable, else the running executable itself if it called
@@ -102,10 +101,10 @@ type GuestConfig struct {
 	// itself if it called guestserver.ServeIfWorker and was built with that engine.
 	NativePath string
 	// Builds is a directory where the host keeps the guest of each run that it stores,
-	// under the guest's build. A run goes on with the build that suspended it, also after
-	// Path leads to another one. Hosts of one store may share the directory; no two stores
-	// may. No other user may be able to write to it. The host removes nothing there:
-	// quoin state gc does. Defaults to "": no such directory.
+	// under the guest's build. A run resumes with the build that suspended it, also after Path
+	// leads to another build. Hosts of one store may share the directory; no two stores may.
+	// No other user may be able to write to it. The host removes nothing there: quoin state gc
+	// does. Defaults to "": no such directory.
 	Builds string
 	// Prepared is how many guest workers are kept ready; under load, up to
 	// four times as many. Defaults to 2.
@@ -123,9 +122,9 @@ type PluginConfig struct {
 	// Bundled are plugins that come with the program and are trusted as that is. No plugin
 	// of Dir takes their ids. Defaults to nil.
 	Bundled []BundledPlugin
-	// Watch loads, reloads and removes plugins as Dir changes. What
-	// runs goes on: a call ends on the plugin that it started on, and a run that
-	// resumes has the tools of that moment.
+	// Watch loads, reloads and removes plugins as Dir changes. Running calls and runs are not
+	// interrupted: a call ends on the plugin that it started on, and a run that resumes has
+	// the tools of that moment.
 	Watch bool
 	// TrustedKeys are the keys that plugins must be signed with, by one of them.
 	// Defaults to nil: plugins need no signature. The quoin.lock of the directory counts
@@ -142,10 +141,9 @@ type PluginConfig struct {
 	// OpenStorage opens the key-value storages of plugins elsewhere than in DataDir, such as
 	// in a database that several hosts share. Defaults to nil.
 	OpenStorage plugins.OpenStorage
-	// Hooks are the tools of others whose calls a plugin's hooks may see, as
-	// patterns by plugin id. You rely on such a hook: while its plugin is not
-	// there, those calls are blocked. Defaults to nil: hooks of plugins see the
-	// calls of the plugin's own tools.
+	// Hooks are patterns by plugin id: a plugin's hooks may see the calls of these tools of
+	// others. You rely on such a hook: while its plugin is not there, those calls are blocked.
+	// Defaults to nil: hooks of plugins see the calls of the plugin's own tools.
 	Hooks map[string][]string
 }
 
@@ -176,14 +174,14 @@ func (c PluginConfig) isBundled(id string) bool {
 
 // BundledPlugin is a plugin that comes with the program. Its tools, namespaces and hooks
 // belong to the owner "core", as the embedder's own do: its tool exec is
-// quoin:core:exec. Configuration, secrets and data are those of its ID.
+// quoin:core:exec. Configuration, secrets and data are found under its ID.
 type BundledPlugin struct {
-	// ID is that of its manifest.
+	// ID is the id in its manifest.
 	ID string
 	// Dir is its folder, named by its ID. Defaults to bundled/<ID> next to the running
 	// executable.
 	Dir string
-	// CallTimeout bounds each of its calls. Defaults to that of all plugins.
+	// CallTimeout bounds each of its calls. Defaults to the call timeout of all plugins.
 	CallTimeout time.Duration
 }
 
@@ -200,8 +198,9 @@ type MCPConfig struct {
 	// SignIns keeps the sign-ins to servers on the network that want them. Defaults to
 	// nil: such a server has no tools.
 	SignIns *mcp.SignIns
-	// Wait is how long New waits for servers that neither answer nor fail. A program whose text
-	// names one of them waits for it, also after that. Defaults to 5 s; negative means not at all.
+	// Wait is how long New waits for servers that neither answer nor fail. A program that
+	// names one of them in its text waits for that server, also after that time. Defaults to
+	// 5 s; negative means not at all.
 	Wait time.Duration
 }
 
@@ -221,7 +220,7 @@ type ApprovalConfig struct {
 
 // ProgramConfig says where programs are saved under a name. The zero value keeps no program.
 type ProgramConfig struct {
-	// Store has the saved programs, and those of runs for a while. Defaults to nil: no
+	// Store has the saved programs, and the programs of runs for a while. Defaults to nil: no
 	// program is kept.
 	Store programs.Store
 	// KeepFor is how long the program of a run can be saved after the run has ended.

@@ -136,9 +136,9 @@ func crashed(t *testing.T, dir, stage, kind string) string {
 	return killedHost(t, crashKey+"="+dir, crashStage+"="+stage, crashKind+"="+kind)
 }
 
-// TestHostIsKilledAtAnyStage: whenever a host is killed, another goes on with its
-// resumed run: answers that were there are delivered, calls in flight are made
-// again only where that is harmless, and no output is lost or doubled.
+// TestHostIsKilledAtAnyStage: whenever a host is killed, another host continues its resumed
+// run: answers that were there are delivered, calls in flight are made again only where that
+// is harmless, and no output is lost or doubled.
 func TestHostIsKilledAtAnyStage(t *testing.T) {
 	t.Parallel()
 	const once = "first :2\nsecond :3\n"
@@ -199,8 +199,8 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 	}
 }
 
-// TestHostIsKilledWhileItWrites: an answer whose store has not got the last
-// byte has never been there, and the call is one whose effect is unknown.
+// TestHostIsKilledWhileItWrites: if the last byte of an answer is not in the store, the answer
+// has never been there, and the effect of the call is unknown.
 func TestHostIsKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

@@ -273,7 +273,7 @@ func TestTelemetryNeverGoesBack(t *testing.T) {
 	}
 }
 
-// agedStore has records whose time is over.
+// agedStore has records that have expired.
 type agedStore struct{ runstore.Store }
 
 func (s *agedStore) Get(ctx context.Context, id string) (*runstore.Record, error) {

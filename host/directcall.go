@@ -23,8 +23,8 @@ func (h *Host) DirectTools(s Session) []catalog.Tool {
 }
 
 // CallTool makes one call of a tool of Tools or DirectTools, by its id, as a program
-// would: rules, hooks and approvals hold, and a call that waits is a run that Wait goes
-// on with. Value of a completed Result is what the tool has returned, of at most 8 MiB.
+// would: rules, hooks and approvals hold, and a call that waits is a run that Wait resumes.
+// Value of a completed Result is what the tool has returned, at most 8 MiB.
 func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.RawMessage) *Result {
 	in := run.Input{Title: "call " + id, MaxOutput: codemode.Ranges().MaxOutput.Max}
 	call := fmt.Sprintf("tools.call(%s, ", literal(id))
@@ -50,7 +50,7 @@ func (h *Host) CallTool(ctx context.Context, s Session, id string, input json.Ra
 	if !json.Valid(input) {
 		return view.RequestFailure("the input of %s is not JSON", id).Result()
 	}
-	// As a text the input has no meaning of its own, such as that of a key __proto__.
+	// As text the input has no special meaning, such as a key __proto__ has.
 	in.Code = "return await " + call + "JSON.parse(" + literal(string(input)) + "))"
 	return h.engine.Exec(ctx, s, in)
 }

@@ -24,12 +24,12 @@
 // # In front of a model
 //
 // A gateway has a list of tools for each request to a model. It gives that list to
-// Host.ModelTools and shows the model what comes back: exec, wait and the tools that
-// only the model can use, while the others go where programs find them; or the list
-// as it was, where the settings leave code mode off for the agent, the model or the
-// request. modeltools.Render writes the definitions for a provider, and
-// ModelTools.VerifyPayload refuses a request that shows anything else. A gateway that has no tools of its own, or
-// serves code mode itself, uses Definitions, ParseExec, ParseWait, Exec and Wait.
+// Host.ModelTools and shows the model what it returns: exec, wait and the tools that only the
+// model can use, while the others go where programs find them; or the list as it was, where
+// the settings leave code mode off for the agent, the model or the request. modeltools.Render
+// writes the definitions for a provider, and ModelTools.VerifyPayload refuses a request that
+// shows anything else. A gateway that has no tools of its own, or serves code mode itself,
+// uses Definitions, ParseExec, ParseWait, Exec and Wait.
 //
 // # Tools of the embedder
 //
@@ -42,12 +42,12 @@
 //
 // # Hooks and approvals
 //
-// Config.Hooks see every tool call, and every program, before and after; those of
-// plugins follow. A hook rewrites, blocks, replaces results, or asks for a person:
-// then the call waits, the deadline of its run pauses, and the run is suspended if
-// it takes long, with the reason approval. Config.Approvals.OnNew hears of the
-// question, Decide answers it, in this process or in another that shares
-// Config.Approvals.Store. Whatever fails on the way blocks the call. See package policy.
+// Config.Hooks see every tool call, and every program, before and after; the hooks of plugins
+// follow. A hook rewrites, blocks, replaces results, or asks for a person: then the call
+// waits, the deadline of its run pauses, and the run is suspended if it takes long, with the
+// reason approval. Config.Approvals.OnNew hears of the question, Decide answers it, in this
+// process or in another that shares Config.Approvals.Store. Whatever fails on the way blocks
+// the call. See package policy.
 //
 // A tool can ask a person itself: it returns a *codemode.InputRequired, its call waits in
 // the same way, AnswerQuestion answers, and the tool is invoked again with the answers.
@@ -87,8 +87,8 @@
 // the caller can answer what it waits for, and when the host shuts down:
 // then the guest's whole heap is taken out of the worker and stored, the worker
 // is free again, and Wait puts the heap into any free worker, in this process or
-// in another that shares the Store. Tool calls of a suspended run go on. With
-// Config.Advance its program does too, without a caller: the next Wait gets what came of it.
+// in another that shares the Store. Tool calls of a suspended run continue. With
+// Config.Advance its program continues too, without a caller: the next Wait gets the outcome.
 //
 // # Concurrency
 //
@@ -98,10 +98,10 @@
 //
 // # Failure
 //
-// Exec and Wait always return a Result and never an error or a panic. A failed
-// Result says what happened (Code, Reason), whose fault it was (Phase), and
-// whether a tool call had left the guest (Dispatched), which is to say whether
-// it is safe to repair the program and run it again.
+// Exec and Wait always return a Result and never an error or a panic. A failed Result says
+// what happened (Code, Reason), who is at fault (Phase), and whether a tool call had left the
+// guest (Dispatched). That tells you whether it is safe to repair the program and run it
+// again.
 //
 // # Trust
 //

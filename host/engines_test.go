@@ -45,8 +45,8 @@ const (
 	twoYields   = `const kept = 40; await yield_control(); await yield_control(); return kept + 2`
 )
 
-// TestARunStaysOnItsEngine: a host runs new runs on the engine of its configuration. What
-// the other one has suspended goes on there, as long as its worker is here.
+// TestARunStaysOnItsEngine: a host runs new runs on the engine of its configuration. A run
+// that the other engine has suspended resumes on that engine, as long as its worker is here.
 func TestARunStaysOnItsEngine(t *testing.T) {
 	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
@@ -105,8 +105,8 @@ func shut(t *testing.T, h *host.Host) {
 	}
 }
 
-// TestARunWhoseEngineIsGone: it is refused with what to do, and kept. It goes on when the
-// worker is there, also on a host that has looked for it before.
+// TestARunWhoseEngineIsGone: it is refused with what to do, and kept. It resumes when the
+// worker is there, also on a host that has looked for the worker before.
 func TestARunWhoseEngineIsGone(t *testing.T) {
 	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
