@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// A gateway gives the tools of a request to ModelTools and goes on as before: it shows
-// the model what is visible, checks the request, and invokes what the model calls.
+// A gateway gives the tools of a request to ModelTools and then works as before: it shows the
+// model what is visible, checks the request, and invokes what the model calls.
 func ExampleHost_ModelTools() {
 	ctx := context.Background()
 	guest, err := hosttest.Guest() // in a gateway: built next to it

@@ -64,7 +64,7 @@ func ExampleHost_Exec() {
 	// failed guest_exception
 }
 
-// A program may pause with yield_control. Wait goes on with it.
+// A program may pause with yield_control. Wait resumes it.
 func ExampleHost_Wait() {
 	h := embed(host.Config{})
 	defer h.Close()
@@ -78,7 +78,7 @@ func ExampleHost_Wait() {
 	// completed "whole"
 }
 
-// Only the session that started a run can go on with it.
+// Only the session that started a run can resume it.
 func ExampleHost_Wait_otherSession() {
 	h := embed(host.Config{})
 	defer h.Close()
@@ -173,7 +173,7 @@ func ExampleConfig_agents() {
 	// small: failed
 }
 
-// With a store that outlives the host, a suspended run goes on in another process.
+// With a store that outlives the host, a suspended run continues in another process.
 func ExampleConfig_store() {
 	var store runstore.Memory // a *runstore.Dir outlives the process, too
 	session := host.Session{SessionID: "42"}
@@ -255,8 +255,7 @@ func ExampleHost_Definitions() {
 }
 
 // With a store that outlives the process, Shutdown suspends the programs that run.
-// Their Exec returns, and another process can go on with them. Shutdown also closes
-// the host.
+// Their Exec returns, and another process can resume them. Shutdown also closes the host.
 func ExampleHost_Shutdown() {
 	dir, err := os.MkdirTemp("", "runs-") // your program has a state directory
 	if err != nil {
@@ -286,7 +285,7 @@ func ExampleHost_Shutdown() {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- h.Shutdown(bounded) }()
-	fmt.Println((<-parked).Status) // the program is suspended, its call goes on
+	fmt.Println((<-parked).Status) // the program is suspended, its call continues
 	close(release)
 	if err := <-ended; err != nil {
 		log.Fatal(err)
@@ -298,7 +297,7 @@ func ExampleHost_Shutdown() {
 	// failed runtime_unavailable
 }
 
-// Errors of the host, such as those of Answer, have a code and a reason.
+// Errors of the host, such as the errors of Answer, have a code and a reason.
 func ExampleError() {
 	h := embed(host.Config{})
 	defer h.Close()

@@ -79,8 +79,8 @@ func (h *Host) Seen(s Session) (tools, spaces []string) {
 	return tools, spaces
 }
 
-// SameView reports whether two sessions have one view between them, which is
-// then also that of the whole host if base says so.
+// SameView reports whether two sessions share one view. With base, that view must also be the
+// view of the whole host.
 func (h *Host) SameView(a, b Session, base bool) bool {
 	v := h.sessionView(a)
 	return v == h.sessionView(b) && (!base || v == h.view.Load())

@@ -220,7 +220,7 @@ func declared(t *testing.T, types ...string) (values []string) {
 	return values
 }
 
-// expired waits for a run whose time is over and whose host is gone.
+// expired waits for a run that has expired. The host of the run is gone.
 func expired(t *testing.T) *host.Result {
 	dir := mkdir(t)
 	h := start(t, host.Config{Store: openDir(t, dir)})
@@ -308,7 +308,7 @@ func serveStruck() error {
 	return errors.Join(err, h.Close())
 }
 
-// badCall runs a cell in a worker whose engine tries to open a socket.
+// badCall runs a cell in a worker that tries to open a socket.
 func badCall(t *testing.T) *host.Result {
 	bin, err := hosttest.Program("guestrt/testdata/badguest")
 	if err != nil {

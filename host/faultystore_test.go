@@ -112,8 +112,9 @@ func (c *doneTold) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestARunThatIsTakenIsNotAborted: an abort has cancelled a run here whose claim another host
-// has by then. Neither the abort nor the wait says that the run was aborted: it goes on there.
+// TestARunThatIsTakenIsNotAborted: an abort cancels a run here, but by then another host has
+// the claim. Neither the abort nor the wait says that the run was aborted: it continues at the
+// other host.
 func TestARunThatIsTakenIsNotAborted(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

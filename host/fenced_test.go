@@ -26,8 +26,8 @@ func (s uncertain) Create(ctx context.Context, r *runstore.Record, max int) (run
 	return nil, err
 }
 
-// TestARunWhoseFirstRecordIsUncertainEnds: its caller is told that it has failed, so no
-// other host may go on with it.
+// TestARunWhoseFirstRecordIsUncertainEnds: its caller is told that it has failed, so no other
+// host may resume it.
 func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 	t.Parallel()
 	store := openDir(t, mkdir(t))
@@ -38,7 +38,7 @@ func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 	}
 }
 
-// lapsed is a store whose claims hold only once they were renewed.
+// lapsed is a store with claims that hold only once they were renewed.
 type lapsed struct {
 	runstore.Store
 	renew func() error
@@ -71,8 +71,8 @@ func (c *lapsedClaim) Renew(context.Context) error {
 	return err
 }
 
-// TestALapsedHostStartsNoCall of a stored run until it has renewed its lease, and none at all
-// of a run that was taken over meanwhile.
+// TestALapsedHostStartsNoCall of a stored run until it has renewed its lease, and no call at
+// all of a run that another host has taken over by then.
 func TestALapsedHostStartsNoCall(t *testing.T) {
 	t.Parallel()
 	for name, renewed := range map[string]error{"renewed": nil, "taken over": runstore.ErrFenced} {
@@ -101,8 +101,8 @@ func TestALapsedHostStartsNoCall(t *testing.T) {
 	}
 }
 
-// fencing is a store whose claims and journals of effects are over as soon as they are made.
-// It counts the writes that it refuses.
+// fencing is a store with claims and journals of effects that are over as soon as they are
+// made. It counts the writes that it refuses.
 type fencing struct {
 	*runstore.Dir
 	refused atomic.Int64

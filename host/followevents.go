@@ -30,8 +30,8 @@ func (f EventFilter) matches(e trajectory.Event) bool {
 
 // Follow is Subscribe for the chosen events of all hosts of the cluster, whichever drives a
 // run. Each host counts its own Seq. The events of a host that cannot be asked are missing,
-// and those of the first second of one that has just started. Follow returns when it follows
-// the hosts that there are, after a few seconds at most.
+// and the events of the first second of a host that has just started. Follow returns when it
+// follows the hosts that there are, after a few seconds at most.
 func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Event {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan trajectory.Event)
@@ -60,7 +60,7 @@ func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Even
 	return out
 }
 
-// followedHosts are the other hosts whose events one reader gets.
+// followedHosts are the other hosts that one reader gets events from.
 type followedHosts struct {
 	host   *Host
 	filter EventFilter
@@ -81,8 +81,8 @@ func (o *followedHosts) pass(ctx context.Context, e trajectory.Event) {
 	}
 }
 
-// follow asks the other hosts until ctx ends. It closes ready when those of the first look
-// tell their events or do not answer.
+// follow asks the other hosts until ctx ends. It closes ready when each host found at the
+// first look tells its events or does not answer.
 func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 	var asked, first sync.WaitGroup
 	defer asked.Wait()

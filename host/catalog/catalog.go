@@ -113,8 +113,8 @@ func usableName(name string) bool {
 	return text.IsPrintable(name)
 }
 
-// sources are the sources in catalog order; the host's own tools come before
-// those of its plugins.
+// sources are the sources in catalog order; the host's own tools come before the tools of its
+// plugins.
 var sources = []Source{SourceQuoin, SourceMCP, SourceClient}
 
 // compareTools is the catalog's order. Tools are equal only if their ids are.

@@ -23,8 +23,8 @@ func (c *Catalog) Filter(keep func(*Tool) bool) *Catalog {
 }
 
 // With returns the catalog of c's tools and more, as New would make it of all of
-// them, with the same options and errors. If the new tools come last, as those of
-// clients do, it shares what c has made for searches.
+// them, with the same options and errors. If the new tools come last, as the tools of clients
+// do, it shares what c has made for searches.
 func (c *Catalog) With(more []Tool) (*Catalog, error) {
 	added, err := accept(more)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 // or Out have no schema, or if f is nil, because that is the mistake of a programmer.
 //
 // The input has been checked and has its defaults when f gets it; f is called
-// concurrently. InvocationOf tells f whose call it is. An error of f is what the program
-// catches.
+// concurrently. InvocationOf tells f who calls. If f returns an error, the program catches it.
 func Func[In, Out any](t Tool, f func(ctx context.Context, in In) (Out, error)) Tool {
 	in, err := typeschema.Input(reflect.TypeFor[In]())
 	if err != nil {
@@ -70,8 +69,8 @@ func mustEncode(schema any) json.RawMessage {
 // It is for gateways that have a list of tools and a way to call them. It returns copies.
 //
 // The input is a JSON object that has been checked; the result is JSON. Call is called
-// concurrently; InvocationOf tells it whose call it is. An error of call is what the
-// program catches.
+// concurrently; InvocationOf tells it who calls. If call returns an error, the program catches
+// it.
 func FromDefinitions(definitions []Tool, call func(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)) []Tool {
 	tools := make([]Tool, len(definitions))
 	for i, t := range definitions {
@@ -90,9 +89,9 @@ func WithInvocation(ctx context.Context, c *Invocation) context.Context {
 	return context.WithValue(ctx, invocationKey{}, c)
 }
 
-// InvocationOf returns the call that a tool is invoked for, from the context that the
-// tool has got: whose it is, its idempotency key, and how to ask a person. Do not change
-// it. It is nil where ctx is not that of a call.
+// InvocationOf returns the call that a tool is invoked for, from the context that the tool has
+// got: the caller, the idempotency key, and how to ask a person. Do not change it. It is nil
+// if ctx is not the context of a call.
 func InvocationOf(ctx context.Context) *Invocation {
 	c, _ := ctx.Value(invocationKey{}).(*Invocation)
 	return c

@@ -21,8 +21,8 @@ type orderOutput struct {
 	Notes []string `json:"notes"`
 }
 
-// TestFuncInfersSchemas: the schemas and their checks are those of a plugin's tool of the
-// same types, defaults are filled in, and a nil slice is a list.
+// TestFuncInfersSchemas: a plugin's tool of the same types has the same schemas and checks,
+// defaults are filled in, and a nil slice is a list.
 func TestFuncInfersSchemas(t *testing.T) {
 	order := catalog.Func(catalog.Tool{Name: "order", Description: "Orders."}, func(_ context.Context, in orderInput) (orderOutput, error) {
 		if in.Item == "nothing" {

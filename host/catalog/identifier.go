@@ -8,8 +8,7 @@ import (
 )
 
 // takenNames never become functions: the catalog's own helpers, what
-// JavaScript asks every object for, and names whose presence changes how
-// await and JSON treat the object.
+// JavaScript asks every object for, and names that change how await and JSON treat the object.
 var takenNames = []string{"search", "describe", "call", "__proto__", "then", "toJSON"}
 
 // IsTaken reports whether a safe name never becomes a function.

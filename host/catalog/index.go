@@ -36,7 +36,7 @@ type segment struct {
 	sorted []string
 	// exact maps names, safe names and ids in lower case to their tools.
 	exact map[string][]int32
-	// lengths are those of the tools' texts, weighted.
+	// lengths are the weighted lengths of the tools' texts.
 	lengths []float32
 }
 

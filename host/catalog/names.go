@@ -24,8 +24,8 @@ func makeSafeNames(tools []*Tool) safeNames {
 }
 
 // SafeNames maps each name a guest may call a tool by, as tools.<name>, to the
-// tool's id. Tools whose safe names are equal have no such name, nor do tools that
-// would shadow search, describe or call.
+// tool's id. Tools with equal safe names have no such name, nor do tools that would shadow
+// search, describe or call.
 func (c *Catalog) SafeNames() map[string]string { return maps.Clone(c.safe().ids) }
 
 // SafeNamesJSON returns SafeNames as a JSON object. The bytes are shared: do
@@ -41,8 +41,8 @@ func (c *Catalog) HasSafeName(name string) bool {
 // SafeNameList returns the names of SafeNames, sorted.
 func (c *Catalog) SafeNameList() []string { return slices.Sorted(maps.Keys(c.safe().ids)) }
 
-// IDsOfSafeName returns the ids of the tools whose safe name that is, also when it
-// makes no function, in order.
+// IDsOfSafeName returns the ids of the tools with that safe name, in order. It also does so if
+// no function has the name.
 func (c *Catalog) IDsOfSafeName(name string) (ids []string) {
 	for _, t := range c.guest {
 		if SafeName(t.Name) == name {

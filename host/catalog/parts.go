@@ -17,10 +17,9 @@ const (
 	bm25B  = 0.75
 )
 
-// index is what a catalog searches: segments, of each the tools that the catalog
-// has. Its figures are those of the catalog's own tools alone, so that equal sets
-// of tools are ranked equally however their catalogs came about, and nothing of
-// a tool that was left out shows.
+// index is what a catalog searches: segments, of each the tools that the catalog has. Its
+// figures count the catalog's own tools alone. So equal sets of tools are ranked equally
+// however their catalogs were made, and nothing of a tool that was left out shows.
 type index struct {
 	tools   []*Tool // in catalog order
 	parts   []part
@@ -91,7 +90,7 @@ func (ix *index) filter(kept []*Tool) *index {
 	return newIndex(kept, parts)
 }
 
-// extend returns the index of tools, whose first ones are those of ix.
+// extend returns the index of tools. The first of them are the tools of ix.
 //
 // Only the added tools are indexed.
 func (ix *index) extend(tools []*Tool) *index {
@@ -244,7 +243,7 @@ const (
 	maxMisspelt   = 3       // words that are tried as misspelt ones
 )
 
-// scores are those of the tools of an index. Touched are the tools that have one.
+// scores are the scores of an index's tools. Touched are the tools that have a score.
 type scores struct {
 	of      []float64
 	touched []int32

@@ -21,9 +21,8 @@ const (
 )
 
 // QuickIndex lists the tools a guest sees, one line each, for a model that is to
-// call them without having searched: the expression that calls the tool and, as
-// far as there is room, what it does, what it takes, what it returns and an example of
-// its input.
+// call them without having searched: the expression that calls the tool and, if there is room,
+// what it does, what it takes, what it returns and an example of its input.
 //
 //	tools.issues_list({ state?: "open"|"closed" }) => { id: integer, title: string }[]  Lists issues. E.g. {"state":"open"}
 //
@@ -59,9 +58,8 @@ func (l *quickLine) String() string {
 	return s
 }
 
-// makeQuickIndex writes all names first and then enriches line by line. A tool
-// whose name is missing cannot be called at all, while one without its
-// description still can.
+// makeQuickIndex writes all names first and then enriches line by line. A tool cannot be
+// called if its name is missing, but it can be called without its description.
 func (c *Catalog) makeQuickIndex() string {
 	room := QuickIndexBytes - len(quickRest(len(c.guest)))
 	lines := make([]quickLine, 0, min(len(c.guest), QuickIndexBytes/8))
@@ -104,10 +102,10 @@ func quickCall(t *Tool, names map[string]string) string {
 // function on the global tools, or tools.call with the id where it has no function.
 func (c *Catalog) Call(t *Tool) string { return quickCall(t, c.safe().ids) }
 
-// Overview lists the tools a guest sees in at most room bytes, for a catalog whose tools
-// are too many to say of each what it does: the owners, with how many tools each has and
-// the names of some, which are functions of tools. Where owners are very many, it has their
-// names and numbers alone.
+// Overview lists the tools a guest sees in at most room bytes, for a catalog with too many
+// tools to say of each what it does: the owners, with how many tools each has and the names of
+// some, which are functions of tools. Where owners are very many, it has their names and
+// numbers alone.
 //
 //   - issues (12): issues_list, issues_get, …
 //

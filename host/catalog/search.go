@@ -42,13 +42,12 @@ func (c *Catalog) Limit(options json.RawMessage) (int, error) {
 	return int(min(limit, float64(c.options.MaxLimit))), nil
 }
 
-// Search returns the entries that fit a query best, best first, those of MCP tools
-// included. Tools named outright, by id or name in any case, come first;
-// the others are ranked by BM25 over name, label, owner, description, and the
-// names and descriptions of parameters, English words by their stems. Words that
-// mean the same count less than the word itself. A word no tool has is tried as the
-// start of one, and then as a misspelt one. Equals stand in catalog order.
-// A blank query finds all tools, in catalog order.
+// Search returns the entries that fit a query best, best first, MCP tools included. Tools
+// named outright, by id or name in any case, come first; the others are ranked by BM25 over
+// name, label, owner, description, and the names and descriptions of parameters, English words
+// by their stems. Words that mean the same count less than the word itself. A word no tool has
+// is tried as the start of one, and then as a misspelt one. Equals stand in catalog order. A
+// blank query finds all tools, in catalog order.
 //
 // A limit that is not positive means Options.DefaultLimit; one above
 // Options.MaxLimit is lowered to it. The result is never nil.

@@ -296,8 +296,8 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// TestNamesAsWrittenComeFirst: the tool that is called what the query says stands
-// before those whose safe name it is, and before those in another case.
+// TestNamesAsWrittenComeFirst: a tool with exactly the query as its name stands before tools
+// with the query as their safe name, and before names in another case.
 func TestNamesAsWrittenComeFirst(t *testing.T) {
 	c, err := New([]Tool{{Name: "a b"}, {Name: "A_B"}, {Name: "a.b"}, {Name: "a_b", Owner: "z"}, {Name: "other", Description: "a_b a_b a_b"}}, Options{})
 	if err != nil {

@@ -14,8 +14,8 @@ var synonymText string
 // first. It is made on first use and never changed.
 var synonyms = sync.OnceValue(func() map[string][]string { return parseSynonyms(synonymText) })
 
-// parseSynonyms reads lines of words that stand for each other, and lines "words >
-// words" whose left side stands for the right side only.
+// parseSynonyms reads lines of words that stand for each other, and lines "words > words",
+// where only the left side stands for the right side.
 func parseSynonyms(text string) map[string][]string {
 	all := map[string][]string{}
 	for line := range strings.Lines(text) {

@@ -84,7 +84,7 @@ type Steps struct {
 type Invocation struct {
 	// ID is unique within the run and names the call in logs.
 	ID string
-	// RunID is the run whose cell makes the call, not the agent turn's.
+	// RunID is the run that makes the call, not the agent turn's run.
 	RunID string
 	// ToolID is the tool's id in the catalog.
 	ToolID string
@@ -98,7 +98,7 @@ type Invocation struct {
 	Session codemode.Session
 	// Deadline is when the caller of the Exec or Wait that drives the run gives up; zero
 	// if it does not, or if no request is there. The run is suspended before, and the call
-	// goes on: so the context of a call has no deadline itself.
+	// continues: so the context of a call has no deadline itself.
 	Deadline time.Time
 	// Input is the input object as JSON.
 	Input json.RawMessage
@@ -111,8 +111,8 @@ type Invocation struct {
 	// *codemode.InputRequired, and a person has answered.
 	Resumption *codemode.Resumption
 	// Ask puts a question to a person and waits for the answer, for tools that cannot
-	// return and be invoked again. The call does not survive the process meanwhile.
-	// It is nil where no person can be asked.
+	// return and be invoked again. While it waits, the call does not survive the process. It
+	// is nil where no person can be asked.
 	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
 	// RevertBy takes how the call is undone. A tool calls it before it returns without
 	// an error, unless it has changed nothing. It is nil where the tool is not
@@ -132,13 +132,13 @@ type Inverse struct {
 	Impossible string
 }
 
-// Approval is the decision of a person, as far as it answers one hook.
+// Approval is the part of a person's decision that answers one hook.
 type Approval struct {
 	// Hook is the name of the hook that asked, Subject what it asked about.
 	Hook    string `json:"hook"`
 	Subject string `json:"subject,omitempty"`
-	// ID is that of the approval that was decided, for this call or, with allow-always,
-	// for an earlier one.
+	// ID is the id of the approval that was decided, for this call or, with allow-always, for
+	// an earlier one.
 	ID string `json:"id"`
 	// Edited reports that a person has written the input.
 	Edited bool `json:"edited,omitempty"`

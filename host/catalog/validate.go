@@ -75,8 +75,8 @@ func (c *Catalog) hold(t *Tool, value any) error {
 	})
 }
 
-// CheckInput holds an input against a schema that belongs to no tool of a catalog, such
-// as that of a form. It fails with InvalidInput or InvalidSchema, and compiles the schema
+// CheckInput checks an input against a schema that belongs to no tool of a catalog, such as
+// the schema of a form. It fails with InvalidInput or InvalidSchema, and compiles the schema
 // each time.
 func CheckInput(schema, input json.RawMessage) error {
 	bad := func(code Code, why string, cause error) *Error { return &Error{Code: code, Message: why, Err: cause} }
@@ -148,7 +148,7 @@ func schemaFault(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// badSchema makes the error of a tool whose own declaration is unusable.
+// badSchema returns the error of a tool with an unusable declaration.
 func (t *Tool) badSchema(why string, cause error) *Error {
 	const most = 400
 	return &Error{Code: InvalidSchema, ToolID: t.ID(), Err: cause,

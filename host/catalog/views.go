@@ -26,12 +26,12 @@ func entries(tools []*Tool) []Entry {
 	return list
 }
 
-// Entries returns the entries of all tools in catalog order, those of MCP
-// tools included: the view for policy and audit.
+// Entries returns the entries of all tools in catalog order, MCP tools included: the view for
+// policy and audit.
 func (c *Catalog) Entries() []Entry { return entries(c.tools) }
 
-// GuestEntries returns the entries a guest sees: all but those of MCP tools.
-// Every one of them can be resolved by its id.
+// GuestEntries returns the entries a guest sees: all but the entries of MCP tools. Every one
+// of them can be resolved by its id.
 func (c *Catalog) GuestEntries() []Entry { return entries(c.guest) }
 
 // GuestEntriesJSON returns GuestEntries as a JSON array. The bytes are shared:

@@ -19,8 +19,8 @@ type ApprovalList struct {
 	Approvals []*policy.Approval `json:"approvals"`
 }
 
-// listApprovals lists the calls that wait for a person: those of the session if one
-// is named, else those of all sessions.
+// listApprovals lists the calls that wait for a person: the session's calls if a session is
+// named, else the calls of all sessions.
 func (h *handlers) listApprovals(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f := filterOf(session)
 	f.RunID = r.URL.Query().Get("run")
@@ -46,7 +46,7 @@ func filterOf(s Session) policy.Filter {
 	return policy.Filter{Session: &s}
 }
 
-// decide enters a decision, even when the client goes away meanwhile.
+// decide enters a decision, even if the client goes away before it is entered.
 func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f, p := h.bodies.fields(w, r)
 	if p != nil {
@@ -74,8 +74,8 @@ func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Sessio
 	return h.decided(w, id, a, err)
 }
 
-// answerQuestions enters the answers to the questions of a call, even when the client
-// goes away meanwhile.
+// answerQuestions enters the answers to the questions of a call, even if the client goes away
+// before they are entered.
 func (h *handlers) answerQuestions(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f, p := h.bodies.fields(w, r)
 	if p != nil {

@@ -29,7 +29,7 @@ func TestApprovals(t *testing.T) {
 	other := c.as(host.Session{SessionID: "other"})
 	all := c.as(host.Session{})
 
-	// start runs a cell whose call waits, and returns the approval.
+	// start runs a cell with a call that waits, and returns the approval.
 	start := func() (policy.Approval, chan *answer) {
 		t.Helper()
 		res := make(chan *answer, 1)
@@ -49,7 +49,7 @@ func TestApprovals(t *testing.T) {
 		return *list.Approvals[0], res
 	}
 
-	// end returns the last answer of a cell, whose client may have waited for long.
+	// end returns the last answer of a cell. The client may have waited for long.
 	end := func(res chan *answer) *answer {
 		t.Helper()
 		a := <-res

@@ -16,7 +16,7 @@ type CatalogList struct {
 
 // NamespaceList is the answer to GET /v1/namespaces.
 type NamespaceList struct {
-	// Namespaces are those whose required tools the session may all call.
+	// Namespaces are listed if the session may call all their required tools.
 	Namespaces []host.Namespace `json:"namespaces"`
 }
 

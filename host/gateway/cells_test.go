@@ -119,8 +119,8 @@ func TestExecOfAClientThatGoesAwayIsAborted(t *testing.T) {
 	<-g.ended // cancelled, though the gate is closed
 }
 
-// TestWaitOfAClientThatGoesAwayIsKept leaves in the middle of a wait; the run
-// and its output go on.
+// TestWaitOfAClientThatGoesAwayIsKept leaves in the middle of a wait; the run and its output
+// continue.
 func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -141,8 +141,8 @@ func TestWaitOfAClientThatGoesAwayIsKept(t *testing.T) {
 	c.wait(id).wants(200, "reason", `"run_unavailable"`)
 }
 
-// TestWaitsThatWereLeftHoldUpNoOne: the client that comes next waits as long as it wants
-// to, and not as long as the one that has left. It has what was put out meanwhile.
+// TestWaitsThatWereLeftHoldUpNoOne: the next client waits as long as it wants to, and not as
+// long as the client that has left. It gets the output made in the meantime.
 func TestWaitsThatWereLeftHoldUpNoOne(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]time.Duration{"while it goes on": 0, "once it was given up": time.Nanosecond} {

@@ -9,15 +9,15 @@ import (
 	"github.com/quoinhq/quoin/host"
 )
 
-// maxDetached bounds the waits that go on without a client.
+// maxDetached bounds the waits that continue without a client.
 const maxDetached = 64
 
-// detachedWaits bring the results of waits to clients that may go away meanwhile. A
-// run outlives the connection of its client. So a wait goes on without its client,
-// and the next wait of the same session for the same run gets the result. The zero
-// value with keep and log set is ready for use.
+// detachedWaits bring the results of waits to clients that may go away during the wait. A run
+// outlives the connection of its client. So a wait continues without its client, and the next
+// wait of the same session for the same run gets the result. The zero value with keep and log
+// set is ready for use.
 type detachedWaits struct {
-	keep time.Duration // how long a wait goes on, or its result is kept, without a client
+	keep time.Duration // how long a wait continues, or its result is kept, without a client
 	log  *slog.Logger
 
 	mu       sync.Mutex
@@ -105,8 +105,8 @@ func (d *detachedWaits) attach(key waitKey) (w *runWait, isNew bool) {
 	return w, false
 }
 
-// finished is called when Wait has returned. If the client has gone meanwhile, the
-// result goes back to the host.
+// finished is called when Wait has returned. If the client has gone by then, the result goes
+// back to the host.
 func (d *detachedWaits) finished(w *runWait) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,15 +117,15 @@ func (d *detachedWaits) finished(w *runWait) {
 	d.releaseToHost(w)
 }
 
-// releaseToHost forgets a detached wait whose result the host keeps in its store.
-// The caller holds mu.
+// releaseToHost forgets a detached wait if the host keeps its result in the store. The caller
+// holds mu.
 func (d *detachedWaits) releaseToHost(w *runWait) {
 	if w.detached && isClosed(w.done) && w.result.Release() {
 		d.drop(w)
 	}
 }
 
-// delivered forgets a wait whose client has the result.
+// delivered forgets a wait once its client has the result.
 func (d *detachedWaits) delivered(w *runWait) {
 	w.result.Done()
 	d.mu.Lock()
@@ -133,7 +133,7 @@ func (d *detachedWaits) delivered(w *runWait) {
 	delete(d.all, w.key)
 }
 
-// detach keeps a wait whose client has gone, until it expires.
+// detach keeps a wait after its client has gone, until the wait expires.
 func (d *detachedWaits) detach(w *runWait) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// install puts an example plugin into a new directory, whose path has no links.
+// install puts an example plugin into a new directory. The directory's path has no links.
 func install(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -15,8 +15,9 @@ type developments struct {
 	replaced map[string]chan struct{} // closed when another takes the place
 }
 
-// start puts a plugin into service and ends the development that it replaces, whose
-// replaced channel it closes. Call restore to bring the installed plugin back.
+// start puts a plugin into service. It ends the development that the plugin replaces and
+// closes the replaced channel of that development. Call restore to bring the installed plugin
+// back.
 func (d *developments) start(ctx context.Context, h *host.Host, found plugins.Candidate) (replaced chan struct{}, restore func(context.Context) error, _ *Problem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -121,8 +121,8 @@ func (s *Server) recoverPanic(w *trackedWriter, r *http.Request) {
 	s.handlers.writeProblem(w, problem(http.StatusInternalServerError, ProblemInternal, "the server failed while it served this request; its log has the cause"))
 }
 
-// logAccess logs a request that has been answered: who asked for what, and what came
-// of it. The query, the bodies and all headers but those of the session stay out.
+// logAccess logs a request that has been answered: who asked for what, and the answer's
+// status. The query, the bodies and all headers but the session headers stay out.
 func (s *Server) logAccess(w *trackedWriter, r *http.Request, start time.Time) {
 	args := []any{"method", r.Method, "path", shown(r.URL.Path), "status", w.status, "bytes", w.bytes,
 		"took", time.Since(start).Round(time.Microsecond), "remote", r.RemoteAddr}

@@ -23,32 +23,31 @@
 // # Lifecycle
 //
 // You make the host, then the server, and close the host after Shutdown. Shutdown
-// accepts no more requests and parks the cells that are running as suspended runs,
-// whose clients get a waiting result. It returns once they have it. You may also
-// mount a Server in an http.Server of your own. Then you bound headers and idle
-// connections yourself.
+// accepts no more requests and parks the cells that are running as suspended runs. Their
+// clients get a waiting result. Shutdown returns once the clients have it. You may also mount
+// a Server in an http.Server of your own. Then you bound headers and idle connections
+// yourself.
 //
 // # Concurrency
 //
 // Each exec and wait counts against Options.MaxCalls for as long as it lasts. At the
 // limit, and while the server shuts down, they are refused with 503 and Retry-After.
 // A client that goes away during an exec aborts its run. A client that goes away
-// during a wait does not harm the run. The wait goes on, and the session's next wait
-// for the same run gets its result, output included.
+// during a wait does not harm the run. The wait continues, and the session's next wait for the
+// same run gets its result, output included.
 //
 // # Failure
 //
-// A cell that fails is a Result with status 200, exactly that of package host.
-// A request that is refused gets a Problem. 4xx is the caller's fault and says what
-// was expected, 503 may be repeated, 500 is a fault of the server.
+// A cell that fails is a Result with status 200, exactly the Result of package host. A request
+// that is refused gets a Problem. 4xx is the caller's fault and says what was expected,
+// 503 may be repeated, 500 is a fault of the server.
 //
 // # Trust
 //
-// Requests are hostile until they have passed, in this order: the address they
-// came to, the Host they name, the origin of a web page that may have sent them,
-// the token, the session headers, the query, the media type, length and form of
-// the body. Over loopback a request needs a token only if the server has one.
-// Beyond loopback it needs the token and a session.
+// Requests are hostile until they have passed, in this order: the address they arrive at, the
+// Host they name, the origin of a web page that may have sent them, the token, the session
+// headers, the query, the media type, length and form of the body. Over loopback a request
+// needs a token only if the server has one. Beyond loopback it needs the token and a session.
 //
 // The token is the whole authority. A caller who has it may name any session, see
 // and end the runs of all sessions, see every plugin and decide every approval.
@@ -57,9 +56,9 @@
 //
 // # What it does not do
 //
-// It keeps nothing itself, except results of waits whose client went away. It does
-// not speak TLS: beyond one machine, put a proxy with certificates in front. It is
-// no MCP server itself: that is a Mount.
+// It keeps nothing itself, except results of waits that their client has left. It does not
+// speak TLS: beyond one machine, put a proxy with certificates in front. It is no MCP server
+// itself: that is a Mount.
 //
 // # Where things are
 //
@@ -68,5 +67,5 @@
 // exec_wait.go, runs.go, approvals.go, catalog.go, plugins.go, trajectories.go,
 // events.go, development.go, model_tools.go and health_metrics.go. body.go and fields.go
 // read bodies, response.go and problem.go write answers, limits.go counts what
-// requests hold, detached_waits.go keeps waits whose client went away.
+// requests hold, detached_waits.go keeps waits that their client has left.
 package gateway

@@ -10,9 +10,9 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// events streams what happens in runs as server-sent events, on any host of a cluster: those
-// of the session if one is named, else those of all sessions. A client that is too slow gets an event
-// that tells of the gap. A client that does not read is cut off.
+// events streams what happens in runs as server-sent events, on any host of a cluster: the
+// session's events if a session is named, else the events of all sessions. A client that is
+// too slow gets an event that tells of the gap. A client that does not read is cut off.
 func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

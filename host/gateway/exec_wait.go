@@ -11,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// exec runs a cell. A client that goes away aborts it: only that client would have
-// learned the id of the run, so that no other could go on with it.
+// exec runs a cell. A client that goes away aborts it: only that client would have learned the
+// id of the run, so no other could resume it.
 func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f, p := h.bodies.fields(w, r)
 	if p != nil {
@@ -83,8 +83,8 @@ func clientTool(f *fields) catalog.Tool {
 	return t
 }
 
-// wait goes on with a run. A client that goes away does not harm the run: its
-// result is kept for the next wait of the session.
+// wait resumes a run. A client that goes away does not harm the run: its result is kept for
+// the next wait of the session.
 func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f, p := h.bodies.fields(w, r)
 	if p != nil {

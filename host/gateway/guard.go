@@ -29,10 +29,10 @@ func newGuard(o Options) *guard {
 	}
 }
 
-// checkAddress decides where a request may come to and from. A connection to one
-// of this machine's loopback addresses must be addressed to a loopback name, or
-// to one of the server's own. Another name that leads here belongs to a web page
-// that tries to be of the server's origin. Any other connection needs a token.
+// checkAddress decides at which address a request may arrive, and from where. A connection to
+// one of this machine's loopback addresses must be addressed to a loopback name, or to one of
+// the server's own. Another name that leads here belongs to a web page that tries to be of the
+// server's origin. Any other connection needs a token.
 func (g *guard) checkAddress(r *http.Request) *Problem {
 	name := canonicalHost(r.Host)
 	local := onLoopback(r)
@@ -111,8 +111,8 @@ func checkQuery(r *http.Request, known []string) *Problem {
 	return nil
 }
 
-// onLoopback reports whether the connection came to a loopback address or a Unix
-// socket. A request without a local address counts as one from another machine.
+// onLoopback reports whether the connection arrived at a loopback address or a Unix socket. A
+// request without a local address counts as one from another machine.
 func onLoopback(r *http.Request) bool {
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return isLoopback(addr)

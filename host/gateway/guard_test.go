@@ -104,7 +104,7 @@ func TestReadToken(t *testing.T) {
 	}
 }
 
-// afar makes connections look as if they came to an address of the network.
+// afar makes connections look as if they arrived at an address of the network.
 type afar struct{ net.Listener }
 
 type afarConn struct{ net.Conn }
@@ -169,7 +169,7 @@ func TestBeyondLoopback(t *testing.T) {
 		}
 	})
 	t.Run("without a connection", func(t *testing.T) {
-		// A request whose address is not known has come from afar.
+		// A request from an unknown address counts as one from afar.
 		s := unserved(t)
 		c := serve(t, h, gateway.Options{}, nil)
 		rec := &recorder{header: http.Header{}}
@@ -386,7 +386,7 @@ func TestSlowRequests(t *testing.T) {
 	c.post("/v1/exec", `{"code": "for (const end = Date.now() + 100; Date.now() < end;); return 1"}`).wants(200, "value", "1")
 }
 
-// TestSlowBodiesHoldNoPlaces: a request whose body does not come keeps nothing from
+// TestSlowBodiesHoldNoPlaces: a request with a body that does not arrive takes nothing from
 // others.
 func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 	t.Parallel()

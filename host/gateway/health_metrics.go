@@ -35,7 +35,7 @@ type storeHealth struct {
 }
 
 // health is for load balancers and supervisors. A server that is shutting down
-// refuses: it takes no more requests. One whose database is away is healthy: to restart it
+// refuses: it takes no more requests. A server without its database is healthy: a restart
 // would end the runs that it still has in memory.
 func (h *handlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	if isClosed(h.stopping) {
@@ -44,8 +44,8 @@ func (h *handlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Pr
 	return h.ok(w, h.status(r.Context()))
 }
 
-// ready is for load balancers that have somewhere else to send requests: a server whose
-// store takes no writes refuses.
+// ready is for load balancers that have somewhere else to send requests: a server refuses if
+// its store takes no writes.
 func (h *handlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	if isClosed(h.stopping) {
 		return shuttingDown()

@@ -182,7 +182,7 @@ func (c *caller) wait(runID string) *answer {
 func (c *caller) asks(code string) (runID string) {
 	c.t.Helper()
 	a := c.post("/v1/exec", map[string]any{"code": code, "waitMs": 100})
-	for string(a.member("reason")) == `"pending_tools"` { // the call has not come to its question
+	for string(a.member("reason")) == `"pending_tools"` { // the call has not asked yet
 		a = c.post("/v1/wait", map[string]any{"runId": a.text("runId"), "waitMs": 100})
 	}
 	return a.wants(200, "status", `"waiting"`, "reason", `"approval"`).text("runId")

@@ -48,8 +48,8 @@ type Options struct {
 	// IdleTimeout bounds how long a connection is kept between two requests, of
 	// those that Serve accepts. Defaults to 2 minutes.
 	IdleTimeout time.Duration
-	// KeepResult is how long the result of a wait whose client went away is
-	// kept for its next wait. Defaults to 15 minutes.
+	// KeepResult is how long the result of a wait is kept for its client's next wait, if the
+	// client went away. Defaults to 15 minutes.
 	KeepResult time.Duration
 	// Trajectory is where the trajectories of runs are read from, such as a
 	// *trajectory.Dir. Defaults to nil: no run has a trajectory.

@@ -31,8 +31,8 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// TestAPanicFailsItsRequest alone: it is logged as an error with its stack and counted,
-// its client learns of it, and the server goes on.
+// TestAPanicFailsItsRequest alone: it is logged as an error with its stack and counted, its
+// client learns of it, and the server continues.
 func TestAPanicFailsItsRequest(t *testing.T) {
 	t.Parallel()
 	var log logBuffer

@@ -19,7 +19,7 @@ type PluginList struct {
 
 // Plugin is the state of one plugin at one moment.
 type Plugin struct {
-	// ID is that of the manifest, or the name of the folder if it cannot be read.
+	// ID is the id in the manifest, or the name of the folder if the manifest cannot be read.
 	ID      string `json:"id"`
 	Version string `json:"version,omitempty"` // of the manifest, unless it cannot be read
 	// State is starting, running, restarting, disabled or stopped.
@@ -31,7 +31,7 @@ type Plugin struct {
 	Restarts int `json:"restarts"`
 	// Generation counts what was put into service under the id.
 	Generation int `json:"generation"`
-	// LastError says why the last reload failed; the generation before goes on.
+	// LastError says why the last reload failed; the generation before still runs.
 	LastError string `json:"lastError,omitempty"`
 	// Development says that a plugin under development stands in for the installed
 	// one.
@@ -76,7 +76,7 @@ func (h *handlers) listPlugins(w http.ResponseWriter, _ *http.Request, _ Session
 
 // MCPServerList is the answer to GET /v1/mcp-servers.
 type MCPServerList struct {
-	// Servers are those of the configuration that are not disabled, by name.
+	// Servers are the configured servers that are not disabled, by name.
 	Servers []MCPServer `json:"servers"`
 }
 

@@ -11,7 +11,7 @@ import (
 
 // ProgramList is the answer to GET /v1/programs.
 type ProgramList struct {
-	// Programs are those of the session, by name, without their code.
+	// Programs are the session's programs, by name, without their code.
 	Programs []host.ProgramReview `json:"programs"`
 }
 

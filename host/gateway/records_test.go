@@ -214,7 +214,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestOutputIsStreamedOnDemand, to the session whose program makes it and to no other.
+// TestOutputIsStreamedOnDemand, to the session of the program that makes it and to no other.
 func TestOutputIsStreamedOnDemand(t *testing.T) {
 	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
@@ -234,7 +234,7 @@ func TestOutputIsStreamedOnDemand(t *testing.T) {
 	}
 }
 
-// narrow makes connections whose buffers are soon full.
+// narrow makes connections with buffers that are soon full.
 type narrow struct{ net.Listener }
 
 func (l narrow) Accept() (net.Conn, error) {
@@ -297,8 +297,8 @@ func TestAStreamNobodyReadsIsCut(t *testing.T) {
 	}
 }
 
-// TestShutdown parks a cell that waits for a tool: its client gets a waiting
-// result, and another server goes on with it.
+// TestShutdown parks a cell that waits for a tool: its client gets a waiting result, and
+// another server resumes it.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -437,7 +437,7 @@ func TestEventsOfOtherHosts(t *testing.T) {
 	}
 }
 
-// monitoredStore is a store whose health the test sets.
+// monitoredStore is a store with a health that the test sets.
 type monitoredStore struct {
 	runstore.Memory
 	state atomic.Pointer[runstore.HealthState]
@@ -491,7 +491,7 @@ func TestHealthTellsOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestReadiness: a server whose store is away is healthy and not ready.
+// TestReadiness: a server is healthy and not ready while its store is away.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	store := &monitoredStore{}

@@ -13,8 +13,8 @@ type RunList struct {
 	Runs []host.RunInfo `json:"runs"`
 }
 
-// listRuns lists the runs that have not ended: those of the session if one is
-// named, else those of all sessions. A client that lost a runId finds it here.
+// listRuns lists the runs that have not ended: the session's runs if a session is named, else
+// the runs of all sessions. A client that lost a runId finds it here.
 func (h *handlers) listRuns(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	list, err := h.host.AllRuns(r.Context())
 	if session != (Session{}) {
@@ -38,7 +38,7 @@ func (h *handlers) showRun(w http.ResponseWriter, r *http.Request, session Sessi
 	return h.ok(w, info)
 }
 
-// endRun aborts one run, even when the client goes away meanwhile.
+// endRun aborts one run, even if the client goes away before the run has ended.
 func (h *handlers) endRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx := context.WithoutCancel(r.Context())
 	info, p := h.findRun(ctx, session, r.PathValue("run"))

@@ -58,7 +58,7 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// TestSurfaceWithoutTools: those of a caller come with exec, so that it is offered.
+// TestSurfaceWithoutTools: a caller's own tools come with exec, so exec is offered.
 func TestSurfaceWithoutTools(t *testing.T) {
 	t.Parallel()
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)

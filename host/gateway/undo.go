@@ -14,8 +14,8 @@ type EffectList struct {
 	Runs []*runstore.Effects `json:"runs"`
 }
 
-// listEffects lists the runs that can be undone: those of the session if one is named,
-// else those of all sessions.
+// listEffects lists the runs that can be undone: the session's runs if a session is named,
+// else the runs of all sessions.
 func (h *handlers) listEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	list, err := h.host.ListEffects(r.Context())
 	if err != nil {
@@ -39,7 +39,7 @@ func (h *handlers) showEffects(w http.ResponseWriter, r *http.Request, session S
 	return h.ok(w, j)
 }
 
-// undo undoes the effects of a run, even when the client goes away meanwhile.
+// undo undoes the effects of a run, even if the client goes away before it is done.
 func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f, p := h.bodies.fields(w, r)
 	if p != nil {

@@ -97,8 +97,8 @@ func (c *Client) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*
 }
 
 // Answer gives a run the result of a call of one of the caller's own tools, as
-// host.Host.Answer does. An answer with an Error has no value. The run goes on with
-// the next Wait.
+// host.Host.Answer does. An answer with an Error has no value. The run resumes with the next
+// Wait.
 func (c *Client) Answer(ctx context.Context, s host.Session, runID, callID string, a host.ToolAnswer) error {
 	if a.Error != "" {
 		a.Value = nil
@@ -114,8 +114,8 @@ func (c *Client) PendingInput(ctx context.Context, s host.Session, runID, callID
 	return in.Input, err
 }
 
-// Wait resumes a suspended run, as host.Host.Wait does. When ctx ends before the
-// answer arrives, the run goes on, and the next Wait gets its result.
+// Wait resumes a suspended run, as host.Host.Wait does. When ctx ends before the answer
+// arrives, the run continues, and the next Wait gets its result.
 func (c *Client) Wait(ctx context.Context, s host.Session, runID string) (*host.Result, error) {
 	return c.WaitFor(ctx, s, runID, 0)
 }

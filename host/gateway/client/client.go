@@ -66,7 +66,7 @@ func New(server string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close ends idle connections. Requests under way go on.
+// Close ends idle connections. Requests under way continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // get fetches a document into out.
@@ -134,7 +134,7 @@ func (c *Client) send(ctx context.Context, s host.Session, method, path string, 
 	return nil, problemOf(resp)
 }
 
-// problemOf reads the problem of an answer whose status is not a success.
+// problemOf reads the problem of an answer that is not a success.
 func problemOf(resp *http.Response) error {
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {

@@ -79,8 +79,8 @@ func dial(t *testing.T, url, token string) *client.Client {
 	return c
 }
 
-// TestAClientSaysWhatAHostSays compares each answer from afar with that of the
-// host itself.
+// TestAClientSaysWhatAHostSays compares each answer from afar with the answer of the host
+// itself.
 func TestAClientSaysWhatAHostSays(t *testing.T) {
 	t.Parallel()
 	h, c := start(t, host.Config{Tools: []catalog.Tool{{Name: "echo", Description: "Echoes.", Parameters: json.RawMessage(`{"type": "object"}`),

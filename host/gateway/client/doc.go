@@ -17,7 +17,7 @@
 // describe what a model gets. Each method that acts for a session takes it as an
 // argument, so one Client serves all users of a program.
 //
-// Exec and Wait return at the end of a run, or when it waits. What happens meanwhile is in
+// Exec and Wait return at the end of a run, or when it waits. What happens until then is in
 // the events of the server, GET /v1/events: the example of Exec follows one run.
 //
 // # Failure

@@ -77,8 +77,8 @@ func ExampleClient_Exec() {
 	// Output: completed 42
 }
 
-// Exec returns at the end of a run. The feed of events has what happens meanwhile: follow
-// it from before Exec, and find the run by an id of your own for the call.
+// Exec returns at the end of a run. The feed of events has what happens until then: follow it
+// from before Exec, and find the run by an id of your own for the call.
 func ExampleClient_Exec_progress() {
 	base, end := serveGateway()
 	defer end()

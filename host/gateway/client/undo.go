@@ -15,8 +15,8 @@ type undoBody struct {
 	Skip  []string `json:"skip,omitempty"`
 }
 
-// ListEffects lists the runs that can be undone, as host.Host.ListEffects does: those of
-// the session, or of every one if s is empty.
+// ListEffects lists the runs that can be undone, as host.Host.ListEffects does: the session's
+// runs, or the runs of all sessions if s is empty.
 func (c *Client) ListEffects(ctx context.Context, s host.Session) ([]*runstore.Effects, error) {
 	var list gateway.EffectList
 	err := c.get(ctx, s, "/v1/effects", &list)
@@ -33,8 +33,8 @@ func (c *Client) Effects(ctx context.Context, s host.Session, runID string) (*ho
 	return out, nil
 }
 
-// Undo undoes the effects of a run, as host.Host.Undo does. An empty session stands for
-// that of the run. When ctx ends, the server goes on.
+// Undo undoes the effects of a run, as host.Host.Undo does. An empty session stands for the
+// session of the run. When ctx ends, the server continues.
 func (c *Client) Undo(ctx context.Context, s host.Session, runID string, o host.UndoOptions) (*host.RunEffects, error) {
 	out := &host.RunEffects{}
 	if err := c.post(ctx, s, "/v1/undo", undoBody{runID, o.Skip}, out); err != nil {
