@@ -78,17 +78,16 @@
 //
 // # Lifecycle
 //
-// New starts workers and plugins, Close stops both and leaves no process. Shutdown
-// is Close for hosts whose Store outlives them: running programs are parked there
-// as soon as they wait. Runs lists what has not ended, EndSession ends it. Exec
-// runs a cell in a worker of its own; every bridge call is served inside the
-// active Exec or Wait as its answer arrives. Exec returns early when the
-// program calls yield_control, at its deadline while it waits for tools, when only
-// the caller can answer what it waits for, and when the host shuts down:
-// then the guest's whole heap is taken out of the worker and stored, the worker
-// is free again, and Wait puts the heap into any free worker, in this process or
-// in another that shares the Store. Tool calls of a suspended run continue. With
-// Config.Advance its program continues too, without a caller: the next Wait gets the outcome.
+// New starts workers and plugins, Close stops both and leaves no process. Shutdown is Close
+// for hosts with a Store that outlives them: running programs are parked there as soon as they
+// wait. Runs lists what has not ended, EndSession ends it. Exec runs a cell in a worker of its
+// own; every bridge call is served inside the active Exec or Wait as its answer arrives. Exec
+// returns early when the program calls yield_control, at its deadline while it waits for
+// tools, when only the caller can answer what it waits for, and when the host shuts down: then
+// the guest's whole heap is taken out of the worker and stored, the worker is free again, and
+// Wait puts the heap into any free worker, in this process or in another that shares the
+// Store. Tool calls of a suspended run continue. With Config.Advance its program continues
+// too, without a caller: the next Wait gets the outcome.
 //
 // # Concurrency
 //

@@ -37,8 +37,8 @@ func endless(ended chan<- error) []catalog.Tool {
 	}
 }
 
-// TestAbortSignalEndsTheToolsContext: the guest goes on at once, and the tool's
-// context ends, whichever way the call was made.
+// TestAbortSignalEndsTheToolsContext: the guest continues at once, and the tool's context
+// ends, whichever way the call was made.
 func TestAbortSignalEndsTheToolsContext(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]string{

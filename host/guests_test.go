@@ -49,8 +49,8 @@ func gauge(t *testing.T, h *host.Host, name string) float64 {
 }
 
 // TestPreviousGuestsFinishTheirRuns: after a change of the guest, a host says how many
-// suspended runs belong to another build and keeps them. With the old guest among
-// its builds they go on, to their end, and new runs use the new one.
+// suspended runs belong to another build and keeps them. With the old guest among its builds
+// they continue to their end, and new runs use the new guest.
 func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
@@ -107,8 +107,8 @@ func buildsWith(t *testing.T, guests ...string) string {
 }
 
 // TestKeptGuestsFinishTheirRuns: with guest.builds, a host keeps its guest before it stores
-// a run, even if the file it was started from is another one by then. Hosts with another
-// guest go on with the run, and so does one that is started once that guest is gone.
+// a run, even if the file it was started from is another one by then. Hosts with another guest
+// resume the run, and so does a host that is started once that guest is gone.
 func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// refreshHooks makes the chain again of the embedder's hooks and those of plugins,
+// refreshHooks makes the chain of hooks again: the embedder's hooks, then the plugins' hooks,
 // by plugin id. The caller holds viewMu.
 func (h *Host) refreshHooks() error {
 	declared := make(map[string]protocol.Capabilities)
@@ -95,8 +95,8 @@ func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.
 // hookName is how the hook of a plugin is called.
 func hookName(id string) string { return "plugin " + id }
 
-// ownApproval is what allowed a call of a plugin's tool, as far as the plugin's own hook
-// asked for it. What other hooks asked, it is not told.
+// ownApproval returns the approval that the plugin's own hook asked for. The plugin is not
+// told what other hooks asked.
 func ownApproval(id string, all []catalog.Approval) *protocol.CallApproval {
 	for _, a := range all {
 		if a.Hook == hookName(id) {

@@ -36,7 +36,7 @@ type Host struct {
 	policy   *policy.Policy
 
 	ownHooks   *policy.Chain
-	hooks      atomic.Pointer[policy.Chain] // the embedder's and those of plugins
+	hooks      atomic.Pointer[policy.Chain] // the embedder's hooks and the plugins'
 	hookGrants map[string]policy.Patterns   // Config.Plugins.Hooks
 
 	credentials   *cluster.Credentials // nil: no cluster
@@ -44,7 +44,7 @@ type Host struct {
 	clusterServer *cluster.Server
 	checker       atomic.Pointer[cluster.Checker] // nil: no cluster
 	checks        sync.WaitGroup
-	followable    peerList // whose events are followed
+	followable    peerList // their events are followed
 	endChecks     context.CancelFunc
 	feeds         context.Context // of events that other hosts are told
 	endFeeds      context.CancelFunc
@@ -100,7 +100,7 @@ func (h *Host) sessionView(s Session) *view.View {
 	return v
 }
 
-// isBuiltIn reports whether a name is that of an owner of built-in tools, or of saved
+// isBuiltIn reports whether a name is the name of an owner of built-in tools or of saved
 // programs. No plugin may have it.
 func (h *Host) isBuiltIn(id string) bool { return h.owners[id] || id == programs.Owner }
 

@@ -20,7 +20,7 @@ type counting struct {
 	checkpoints int
 	answers     [][]uint64    // ids of settled calls, write by write
 	entered     chan struct{} // told of each write of answers
-	open        chan struct{} // closed: they go on
+	open        chan struct{} // closed: the writes continue
 }
 
 func (c *counting) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {

@@ -53,8 +53,8 @@ func TestWithoutACallerARunIsKeptForItsNextTimer(t *testing.T) {
 	}
 }
 
-// TestApprovalsThatEndWithTheHost: a host whose runs outlive it says that what people are asked
-// does not, unless it does.
+// TestApprovalsThatEndWithTheHost: if runs outlive the host and approvals do not, the host
+// says so.
 func TestApprovalsThatEndWithTheHost(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -58,8 +58,8 @@ func doomed(dir string) error {
 	select {}
 }
 
-// TestSuspendedRunsSurviveSIGKILL: what a host suspended goes on in another when
-// the first was killed without a chance to do anything.
+// TestSuspendedRunsSurviveSIGKILL: a host has suspended a run and is killed without a chance
+// to do anything. The run continues in another host.
 func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

@@ -211,8 +211,7 @@ func (w *world) pending(r *host.Result, want ...string) {
 // calls is how often a tool has been entered and not been waited for.
 func (w *world) calls(name string) int { return len(w.gates[name].entered) }
 
-// restart closes the host and goes on with another that has the same store and
-// new gates.
+// restart closes the host and starts another with the same store and new gates.
 func (w *world) restart() {
 	w.Helper()
 	if err := w.h.Close(); err != nil {
@@ -221,7 +220,7 @@ func (w *world) restart() {
 	w.renew()
 }
 
-// renew goes on with another host.
+// renew starts another host.
 func (w *world) renew() {
 	w.Helper()
 	for i, name := range gated {
@@ -234,8 +233,8 @@ func (w *world) renew() {
 	w.h = start(w.T, w.cfg)
 }
 
-// crash leaves the host as it is and goes on with another that finds what the
-// store holds at this moment, as if the host had died.
+// crash leaves the host as it is and starts another with what the store holds at this moment,
+// as if the first host had died.
 func (w *world) crash() {
 	w.Helper()
 	ctx := context.Background()

@@ -12,7 +12,7 @@ import (
 // prints emits something between two calls, in the middle of a wait.
 const prints = `await tools.first(); text("between"); return await tools.second()`
 
-// printer is a host whose callers of prints get lost, and what it tells.
+// printer is a host that loses its callers of prints, and the events it reports.
 type printer struct {
 	*host.Host
 	first, second *gate
@@ -37,8 +37,9 @@ func (p *printer) suspended(t *testing.T) (id string) {
 	return id
 }
 
-// TestABrokenLinkLosesNoOutput: the connection breaks by which another host has asked for a
-// run. Its caller gets what was put out meanwhile once the hosts have found each other again.
+// TestABrokenLinkLosesNoOutput: another host has asked for a run, and the connection between
+// the hosts breaks. Once the hosts have found each other again, the caller gets the output
+// made in the meantime.
 func TestABrokenLinkLosesNoOutput(t *testing.T) {
 	t.Parallel()
 	p, shared := newPrinter(), newSharedRuns()

@@ -17,7 +17,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// TestARunOutlivesItsKilledWorker: a run that the store has goes on from there when its
+// TestARunOutlivesItsKilledWorker: a run that is in the store continues from there when its
 // worker is killed. It does so once.
 func TestARunOutlivesItsKilledWorker(t *testing.T) {
 	t.Parallel()

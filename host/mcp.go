@@ -64,8 +64,8 @@ func (h *Host) connecting() map[string]string {
 // MCPServer is an MCP server that cells can use now.
 type MCPServer = view.MCPServer
 
-// MCPServers returns the MCP servers whose tools are among those of Tools, by
-// identifier, and after them those that are being connected.
+// MCPServers returns the MCP servers that have tools in Tools, by identifier, and then the
+// servers that are being connected.
 func (h *Host) MCPServers(s Session) []MCPServer {
 	v := h.sessionView(s)
 	return append(v.MCPServers(), v.ComingServers()...)

@@ -31,8 +31,8 @@ func greetings() *sdk.Server {
 
 const greet = `return (await MCP.greetings.greetPolitely({ name: "Ada" })).structuredContent`
 
-// TestMCPServerInProcess: the tools of a server of this process are those of any MCP
-// server, and its handlers have the values and the session of the call.
+// TestMCPServerInProcess: the tools of a server in this process behave like any MCP server's
+// tools, and its handlers have the values and the session of the call.
 func TestMCPServerInProcess(t *testing.T) {
 	t.Parallel()
 	s := greetings()
@@ -80,8 +80,8 @@ return [first, await epoch() > 0]`), host.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `[null,true]`)
 }
 
-// TestMCPSession: the tools of a session that the embedder has opened are those of any
-// MCP server, and the session stays open.
+// TestMCPSession: the tools of a session that the embedder has opened behave like any MCP
+// server's tools, and the session stays open.
 func TestMCPSession(t *testing.T) {
 	t.Parallel()
 	ours, theirs := sdk.NewInMemoryTransports()

@@ -16,8 +16,8 @@ import (
 // askersNotes is the variable that names the file in which an asking server notes its work.
 const askersNotes = "QUOIN_TEST_MCP_NOTES"
 
-// askingUpstream is an MCP server whose tool asks for a size before it does its work: by
-// its answer, or in the middle of the call if its label says that it is of before.
+// askingUpstream returns an MCP server with a tool that asks for a size before it does its
+// work: by its answer, or in the middle of the call if the server's label is asker-of-before.
 func askingUpstream(label string) *sdk.Server {
 	options := &sdk.ServerOptions{}
 	if label == "asker-of-before" {

@@ -36,7 +36,7 @@ func slowServer(t *testing.T, name string, open <-chan struct{}) mcp.Server {
 	return mcp.Server{Name: name, URL: web.URL}
 }
 
-// slowHost is a host whose servers have not connected yet.
+// slowHost starts a host. Its servers have not connected yet.
 func slowHost(t *testing.T, cfg host.Config, servers ...mcp.Server) *host.Host {
 	t.Helper()
 	cfg.MCP.Servers, cfg.MCP.Wait = servers, -1
@@ -83,8 +83,8 @@ func TestAProgramWaitsForTheServersThatItNames(t *testing.T) {
 	}
 }
 
-// TestAProgramWaitsForServersWhoseNamesItComputes: for all that it may use, and whose tools are
-// not known.
+// TestAProgramWaitsForServersWhoseNamesItComputes: it waits for all servers that it may use,
+// if their tools are not known.
 func TestAProgramWaitsForServersWhoseNamesItComputes(t *testing.T) {
 	t.Parallel()
 	pins := mkdir(t)
@@ -103,8 +103,8 @@ func TestAProgramWaitsForServersWhoseNamesItComputes(t *testing.T) {
 	wantValue(t, r, `"slow-one"`)
 }
 
-// TestAServerThatDoesNotComeInTime: the wait is as long as that of the caller, and the
-// program is told what helps.
+// TestAServerThatDoesNotComeInTime: the wait is as long as the caller's wait, and the program
+// is told what helps.
 func TestAServerThatDoesNotComeInTime(t *testing.T) {
 	t.Parallel()
 	h := slowHost(t, host.Config{}, slowServer(t, "slow", nil))
@@ -117,7 +117,7 @@ func TestAServerThatDoesNotComeInTime(t *testing.T) {
 	wantValue(t, r, `"undefined"`)
 }
 
-// TestAServerThatIsComingIsInThePrompt, as far as the session may use it.
+// TestAServerThatIsComingIsInThePrompt, if the session may use it.
 func TestAServerThatIsComingIsInThePrompt(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{})
@@ -139,8 +139,8 @@ func TestAServerThatIsComingIsInThePrompt(t *testing.T) {
 	}
 }
 
-// TestARunWaitsForItsServers: a run that was suspended with the tools of a server goes on at
-// the first attempt in a host where the server is still being connected, whether its tools are
+// TestARunWaitsForItsServers: a run was suspended with the tools of a server. In a host that
+// is still connecting to the server it resumes at the first attempt, whether the tools are
 // pinned or not.
 func TestARunWaitsForItsServers(t *testing.T) {
 	t.Parallel()

@@ -139,7 +139,7 @@ func TestMCPCalls(t *testing.T) {
 		// Tools in the order of their ids; operations are objects.
 		{`return Object.keys(MCP.gitHub)`, `["crash","createIssue","createIssue2","delete2","fail","grow","refuse","resources2","then2","wait","prompts","resources"]`},
 		{`return (await MCP.gitHub.createIssue({ owner: "me", title: "x", labels: [] })).structuredContent`, `{"in":{"labels":[],"n":3,"owner":"me","title":"x"},"label":"git-hub"}`},
-		// Defaults fill in, also those of required names.
+		// Defaults fill in, also for required names.
 		{`return (await MCP.net.createIssue({ owner: "me", title: "x" })).structuredContent`, `{"in":{"labels":["new"],"n":3,"owner":"me","title":"x"},"label":"net"}`},
 		{`return (await MCP.gitHub.createIssue2()).structuredContent`, `{"in":{},"label":"git-hub"}`},
 		{`return (await MCP.gitHub.delete2(undefined)).structuredContent.label`, `"git-hub"`},
@@ -324,8 +324,8 @@ func waitFor(t *testing.T, dir, name string) {
 	}
 }
 
-// TestMCPAcrossWait: a call goes on while its run is suspended, and its answer
-// reaches the restored program.
+// TestMCPAcrossWait: a call continues while its run is suspended, and its answer reaches the
+// restored program.
 func TestMCPAcrossWait(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

@@ -13,7 +13,7 @@ import (
 
 // TestARunIsKeptByAHostThatLacksItsTools: a host that lacks what a run was suspended
 // with refuses it, says what is missing, and consumes nothing: neither the run nor the
-// approval. The right host goes on with it afterwards.
+// approval. The right host resumes it afterwards.
 func TestARunIsKeptByAHostThatLacksItsTools(t *testing.T) {
 	t.Parallel()
 	tools := []catalog.Tool{owned("file", "issues"), owned("read", "notes")}

@@ -192,7 +192,7 @@ func (m *model) close() {
 	}
 }
 
-// tool is a tool whose calls are answered by settle.
+// tool returns a tool. Its calls are answered by settle.
 func (m *model) tool(name string, idempotent bool) catalog.Tool {
 	return catalog.Tool{
 		Name: name, Description: "Waits for its answer.", Idempotent: idempotent,
@@ -314,7 +314,7 @@ func (m *model) resume(r *modelledRun) {
 	m.drive(r, func(h *host.Host) *host.Result { return h.Wait(context.Background(), me, r.id) })
 }
 
-// load is what becomes of calls that an earlier host had in flight.
+// load updates the calls that an earlier host had in flight.
 func (m *model) load(r *modelledRun) {
 	r.loaded = true
 	for _, c := range r.calls {
@@ -354,7 +354,7 @@ func (m *model) drive(r *modelledRun, call func(*host.Host) *host.Result) {
 	m.follow(r)
 }
 
-// follow runs the program in the model as far as it gets, and compares.
+// follow runs the program in the model until it waits or ends, and compares.
 func (m *model) follow(r *modelledRun) {
 	status := r.advance()
 	switch status {
@@ -588,7 +588,7 @@ func (m *model) restart(t *rapid.T) {
 	m.open()
 }
 
-// kill goes on with what the store holds now, as if the host had been killed.
+// kill starts another host with what the store holds now, as if the host had been killed.
 func (m *model) kill(t *rapid.T) {
 	dead, dir := m.h, m.tempDir()
 	m.copyTo(dir)

@@ -50,19 +50,19 @@ type ModelToolsOptions struct {
 //		return err
 //	}
 //
-// Then call the Invoke of the visible tool that the model names, as without code
-// mode; that of exec and wait takes the model's arguments and returns what to show the
-// model, as modeltools.RenderResult writes it. Exec and Wait take arguments that have
-// been read and return the full Result.
+// Then call the Invoke of the visible tool that the model names, as without code mode; the
+// Invoke of exec and wait takes the model's arguments and returns what to show the model, as
+// modeltools.RenderResult writes it. Exec and Wait take arguments that have been read and
+// return the full Result.
 //
 // When code mode is active, Visible is exec, wait and the direct-only tools; all
-// others can be called by programs. When it is not, Visible is what came in. It is
-// active if the settings of the session's agent enable it for the model, and the
-// request is to have tools and has some, those of the host included.
+// others can be called by programs. When it is not, Visible is the tools that were passed in.
+// It is active if the settings of the session's agent enable it for the model, and the request
+// is to have tools and has some, host tools included.
 //
 // A ModelTools is safe for concurrent use and needs no closing. A run that it started
-// keeps its tools; a run that an earlier process left behind gets those of the
-// ModelTools that resumes it.
+// keeps its tools; a run that an earlier process left behind gets the tools of the ModelTools
+// that resumes it.
 type ModelTools struct {
 	// Active reports whether the model is shown exec and wait in place of its tools.
 	Active bool
@@ -75,9 +75,9 @@ type ModelTools struct {
 	tools   *view.ClientTools
 }
 
-// ModelTools prepares a model request. If two tools have one id, that of the request
-// counts and that of Config.Tools does not. Tools of the source quoin belong to
-// the owner core, or to one that Config.Tools or Config.Namespaces names.
+// ModelTools prepares a model request. If two tools have one id, the request's tool counts and
+// the tool of Config.Tools does not. Tools of the source quoin belong to the owner core, or to
+// one that Config.Tools or Config.Namespaces names.
 //
 // The error is an *Error: runtime_unavailable if programs cannot run now, and
 // invalid_input if the tools or rules cannot be used as they are. In either case
@@ -128,9 +128,9 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 	return turn, nil
 }
 
-// split tells the tools that programs can call from those that the model is to
-// call itself: direct-only ones of the request and of Config.Tools, as far as the
-// rules leave them. Control tools are in neither.
+// split separates the tools that programs can call from the tools that the model is to call
+// itself: direct-only tools of the request and of Config.Tools, unless the rules take them
+// away. Control tools are in neither list.
 func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *Error) {
 	layer, err := rules.Compile()
 	if err != nil {

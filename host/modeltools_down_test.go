@@ -9,7 +9,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// TestSurfaceNeedsAWorker: a host whose guests stop starting shows no tools.
+// TestSurfaceNeedsAWorker: a host shows no tools once its guests stop starting.
 func TestSurfaceNeedsAWorker(t *testing.T) {
 	t.Parallel()
 	guest, err := hosttest.Guest()

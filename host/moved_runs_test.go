@@ -45,7 +45,7 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 			if list, err := first.Runs(t.Context(), me); len(list) != 0 || err != nil {
 				t.Errorf("the first host lists %+v, %v", list, err)
 			}
-			// A run that is suspended at the other host is that of a list, and can come back.
+			// A run that is suspended at the other host is listed here, and can come back.
 			id := suspended()
 			wantWaiting(t, second.Wait(t.Context(), me, id), host.ReasonYield)
 			if list, err := first.Runs(t.Context(), me); err != nil || len(list) != 1 || list[0].ID != id {

@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// jobs is a namespace whose results have methods. Its tools return their input with the
-// field job.
+// jobs returns a configuration with a namespace of functions that return objects with methods.
+// Its tools return their input with the field job.
 func jobs() host.Config {
 	tool := owned("job", "jobs")
 	tool.Parameters = json.RawMessage(`{"type":"object","properties":{"job":{"type":"string"},"line":{"type":"string"},"wait":{"type":"integer"},"action":{"type":"string"}},"additionalProperties":false}`)

@@ -72,7 +72,7 @@ func New(ctx context.Context, cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// Must returns h, and panics if err is not nil. It is for small programs that cannot go on
+// Must returns h, and panics if err is not nil. It is for small programs that cannot work
 // without a host.
 func Must(h *Host, err error) *Host {
 	if err != nil {
@@ -81,7 +81,7 @@ func Must(h *Host, err error) *Host {
 	return h
 }
 
-// newEngine makes the engine of the runs, whose workers start later.
+// newEngine makes the engine of the runs. The engine's workers start later.
 func (h *Host) newEngine(ctx context.Context) {
 	h.engine = runs.New(ctx, h.settings)
 	h.obs = newObserver(h)

@@ -26,11 +26,11 @@ func (h *Host) StoreHealth(ctx context.Context) (_ runstore.Health, ok bool) {
 // ask for nothing. A nil log can be used.
 func (h *Host) Debug() *debuglog.Log { return h.obs.Debug }
 
-// Subscribe returns the events of all runs from now on, in the order of their Seq
-// as far as they were made one after the other. A reader that is too slow for them
-// misses some and is told so by an event of kind Gap in their place, whose Missed
-// says how many. The channel is closed once ctx has ended or the host has closed
-// and the reader has taken what was left; the caller must do one of the two.
+// Subscribe returns the events of all runs from now on, in the order of their Seq if they were
+// made one after the other. A reader that is too slow for them misses some and gets an event
+// of kind Gap in their place. Its Missed says how many. The channel is closed once ctx has
+// ended or the host has closed and the reader has taken what was left; the caller must do one
+// of the two.
 func (h *Host) Subscribe(ctx context.Context) <-chan trajectory.Event {
 	return h.obs.Subscribe(ctx, false)
 }

@@ -131,8 +131,7 @@ func TestBodiesAreRedacted(t *testing.T) {
 	}
 }
 
-// TestApprovalsAreEvents: a call tells that it waits for a decision, and whose that
-// was.
+// TestApprovalsAreEvents: a call tells that it waits for a decision, and who decided.
 func TestApprovalsAreEvents(t *testing.T) {
 	t.Parallel()
 	sink, desk := &events{}, newDesk()

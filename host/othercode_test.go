@@ -34,7 +34,7 @@ func guestsOfTwoCodes(t *testing.T) [2]string {
 }
 
 // TestImagesBelongToTheirCode: one program makes other images in guests of other code, and
-// neither guest takes that of the other.
+// neither guest takes the other's image.
 func TestImagesBelongToTheirCode(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -80,8 +80,8 @@ func TestImagesBelongToTheirCode(t *testing.T) {
 	}
 }
 
-// suspendedByOtherCode are programs, with the calls that each waits for in the end, and what it
-// comes to once people, tools and the clock have answered.
+// suspendedByOtherCode are programs, with the calls that each waits for in the end, and what
+// it returns once people, tools and the clock have answered.
 var suspendedByOtherCode = map[string]struct{ code, waitsFor, want string }{
 	"yields":   {`const kept = new Map([["n", await tools.count({n: "yields"})]]); await yield_control(); await yield_control(); return kept.get("n").n`, "yield", `"yields"`},
 	"timer":    {`const n = await tools.count({n: "timer"}); await new Promise((r) => setTimeout(r, 1500)); return n.n`, "", `"timer"`},
@@ -92,7 +92,7 @@ var suspendedByOtherCode = map[string]struct{ code, waitsFor, want string }{
 }
 
 // TestRunsOfOtherCodeGoOn: a host is killed while its runs wait for their callers, a timer, a
-// person and calls in flight. One whose guest is of other code finishes each of them, with the
+// person and calls in flight. A host with a guest of other code finishes each run, with the
 // old guest from guest.builds and by a replay, and there is no effect twice. That is so from
 // each code to the other.
 func TestRunsOfOtherCodeGoOn(t *testing.T) {

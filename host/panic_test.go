@@ -73,9 +73,9 @@ func (c *panickyClaim) remove(ctx context.Context, claim runstore.Claim) error {
 	return claim.Delete(ctx)
 }
 
-// TestAPanicEndsItsRunAlone: whatever panics on behalf of a run of mallory's, her run
-// ends or goes on, alice's goes on, metrics and lists answer, the log has the stack,
-// and the host closes.
+// TestAPanicEndsItsRunAlone: whatever panics on behalf of mallory's run, her run ends or
+// continues, alice's run continues, metrics and lists answer, the log has the stack, and the
+// host closes.
 func TestAPanicEndsItsRunAlone(t *testing.T) {
 	t.Parallel()
 	mallory, alice := host.Session{AgentID: "a", SessionID: "mallory"}, host.Session{AgentID: "a", SessionID: "alice"}

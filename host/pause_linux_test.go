@@ -45,7 +45,7 @@ func servePaused() bool {
 
 // paused runs a program that waits for a tool. The tool stops the guest workers, says their
 // process ids, says each few milliseconds that the host runs, and answers when it is told to.
-// The guest is to leave its worker meanwhile, which it has two seconds for.
+// In the meantime the guest is to leave its worker, which it has two seconds for.
 func paused() error {
 	hold := catalog.Tool{Name: "hold", Description: "Stops the workers.", Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		workers, err := children()

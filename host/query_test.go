@@ -13,8 +13,8 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// TestAFloodOfDescriptionsIsBounded: a guest can ask for thousands of descriptions
-// at once, whose answers together would not fit the host's memory.
+// TestAFloodOfDescriptionsIsBounded: a guest can ask for thousands of descriptions at once.
+// The answers together would not fit the host's memory.
 func TestAFloodOfDescriptionsIsBounded(t *testing.T) {
 	t.Parallel()
 	const size = 500 << 10

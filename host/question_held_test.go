@@ -31,7 +31,7 @@ func asksOnce(ctx context.Context, inv catalog.Invocation) (any, error) {
 	return inv.Ask(ctx, sizeQuestion("a"))
 }
 
-// TestAToolAsksWhileItsCallIsOpen: the run is suspended meanwhile, and the tool is
+// TestAToolAsksWhileItsCallIsOpen: the run is suspended in the meantime, and the tool is
 // invoked once.
 func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestQuestionsOfOneCallAreAskedInTurn(t *testing.T) {
 	wantValue(t, <-done, `[{"action":"decline"},{"action":"decline"},{"action":"decline"}]`)
 }
 
-// TestAHeldQuestionFails where it cannot be asked or is not answered. What becomes of
-// the call is the tool's to say.
+// TestAHeldQuestionFails where it cannot be asked or is not answered. The tool decides how the
+// call ends.
 func TestAHeldQuestionFails(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -135,7 +135,7 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 	}
 }
 
-// TestAHeldQuestionEndsWithItsHost: the call cannot go on elsewhere, so its effect is
+// TestAHeldQuestionEndsWithItsHost: the call cannot continue elsewhere, so its effect is
 // unknown and its question over.
 func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 	t.Parallel()

@@ -24,10 +24,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// inquiringKey makes the test binary a host whose tool asks a person, in the state
-// directory that it names. It answers itself, gets stuck at the stage that
-// inquiringStage names, says so, and waits to be killed. inquiringKind says what kind
-// of tool it is.
+// inquiringKey makes the test binary a host with a tool that asks a person, in the state
+// directory that it names. It answers itself, gets stuck at the stage that inquiringStage
+// names, says so, and waits to be killed. inquiringKind says what kind of tool it is.
 const (
 	inquiringKey   = "QUOIN_TEST_INQUIRING"
 	inquiringStage = "QUOIN_TEST_INQUIRING_STAGE"
@@ -189,7 +188,7 @@ func TestHostIsKilledAroundAQuestion(t *testing.T) {
 		{"ordered", "idempotent", false, false, ordered, []string{"asks", inM, inM}},
 		{"done", "plain", false, false, unknown, []string{"asks", inM}},
 		{"settled", "plain", false, false, ordered, []string{"asks", inM}},
-		// The call is held open while its tool asks: no host can go on with it.
+		// The call is held open while its tool asks: no host can resume it.
 		{"held", "held", false, false, unknown, []string{"asks"}},
 		{"held and journaled", "held", false, false, unknown, []string{"asks"}},
 		{"asked", "held", false, false, unknown, []string{"asks"}},

@@ -155,7 +155,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 	wantValue(t, h.Wait(t.Context(), me, id), `{"state":"secret state","answers":{"a":{"action":"accept","content":{"size":"M"}}}}`)
 }
 
-// TestAQuestionGivesTheWorkerBack: another cell runs in the only worker meanwhile.
+// TestAQuestionGivesTheWorkerBack: another cell runs in the only worker in the meantime.
 func TestAQuestionGivesTheWorkerBack(t *testing.T) {
 	t.Parallel()
 	desk, shop := newDesk(), once("", sizeQuestion("a"))

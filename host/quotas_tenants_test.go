@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
-// TestCallsInFlightAreBounded: a call beyond the share of its session is not made, and
-// says what is used up; another session goes on.
+// TestCallsInFlightAreBounded: a call beyond the share of its session is not made, and says
+// what is used up; another session continues.
 func TestCallsInFlightAreBounded(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -35,8 +35,8 @@ const no = await Promise.race(p).catch(e => e); text([no.code, no.effectStatus, 
 // spend uses up processor time, a little in each turn.
 const spend = `for (;;) { await yield_control(); const end = performance.now() + 100; while (performance.now() < end) {} }`
 
-// TestProcessorTimeOfAnHourIsBounded: once it is used up, nothing of the session starts, and
-// a run is kept as it was; another session goes on.
+// TestProcessorTimeOfAnHourIsBounded: once it is used up, nothing of the session starts, and a
+// run is kept as it was; another session continues.
 func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Quotas: host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}})

@@ -278,8 +278,8 @@ func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
 	}
 }
 
-// TestARunThatFindsNoRoomIsKept: a run of the store whose image is more than its
-// session may hold waits on, and a host with more room finishes it.
+// TestARunThatFindsNoRoomIsKept: a stored run keeps waiting if its image is larger than its
+// session may hold, and a host with more room finishes it.
 func TestARunThatFindsNoRoomIsKept(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

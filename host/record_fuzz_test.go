@@ -26,8 +26,8 @@ func (f *forger) Get(_ context.Context, id string) (*runstore.Record, error) {
 	return &r, nil
 }
 
-// FuzzStoredRecord resumes runs whose record was forged: the journal, the scopes
-// and the image. Whatever comes of it, there is a result, and the host goes on.
+// FuzzStoredRecord resumes runs with forged records: the journal, the scopes and the image. In
+// every case there is a result, and the host continues.
 func FuzzStoredRecord(f *testing.F) {
 	guest := &forger{}
 	id := wantWaitingRecord(f, guest)

@@ -76,9 +76,8 @@ func checkTool(t catalog.Tool) error {
 	return nil
 }
 
-// checkOwned refuses a namespace of the embedder's whose tools are all another
-// owner's, since it would never be there. Those that are not in Config.Tools may come
-// with a request.
+// checkOwned refuses a namespace of the embedder's if all its tools are another owner's, since
+// it would never be there. Tools that are not in Config.Tools may come with a request.
 func checkOwned(r namespaces.Registration, tools []catalog.Tool) error {
 	other := ""
 	for _, t := range tools {
@@ -160,11 +159,11 @@ func (h *Host) impostor(pluginID string) bool {
 	return true
 }
 
-// register makes a registry of namespaces by plugin. A plugin whose namespaces
-// are refused loses all of them, with a line in the log, and is in refused.
+// register makes a registry of namespaces by plugin. If a plugin's namespaces are refused, it
+// loses all of them, with a line in the log, and is in refused.
 func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
-	// The embedder's own first, then those of bundled plugins, else in order of id: of two
-	// that claim one global, it is always the same one that gets it.
+	// The embedder's own first, then the bundled plugins' namespaces, else in order of id: if
+	// two claim one global, always the same one gets it.
 	rank := func(id string) int {
 		switch {
 		case h.isBuiltIn(id):
@@ -179,7 +178,7 @@ func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry
 	})
 	registry, refused = namespaces.NewRegistry(), make(map[string]error)
 	for _, id := range ids {
-		next := registry.All() // those of bundled plugins and the embedder's share an owner
+		next := registry.All() // bundled plugins' namespaces and the embedder's share an owner
 		next = append(slices.DeleteFunc(next, func(r namespaces.Registration) bool { return r.PluginID != h.ownerOf(id) }), byPlugin[id]...)
 		if err := registry.Replace(h.ownerOf(id), next); err != nil {
 			h.sayOnce("namespaces of a plugin were refused", "plugin", id, "error", err)

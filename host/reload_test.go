@@ -176,7 +176,7 @@ func TestASuspendedRunOverAReload(t *testing.T) {
 	})
 }
 
-// TestASuspendedRunOverACompatibleReload goes on as if nothing had happened.
+// TestASuspendedRunOverACompatibleReload continues as if nothing had happened.
 func TestASuspendedRunOverACompatibleReload(t *testing.T) {
 	t.Parallel()
 	m := newMorphing(t, "old")
@@ -205,7 +205,7 @@ func TestAnApprovalOverAReload(t *testing.T) {
 	}
 }
 
-// TestAFailedReloadIsNoBreak: the plugin goes on, and its status says why.
+// TestAFailedReloadIsNoBreak: the plugin still runs, and its status says why.
 func TestAFailedReloadIsNoBreak(t *testing.T) {
 	t.Parallel()
 	m := newMorphing(t, "old")

@@ -30,7 +30,7 @@ func (s *trapStore) Get(ctx context.Context, id string) (*runstore.Record, error
 func (s *trapStore) next(f func() error) { s.onGet.Store(&f) }
 
 // TestAnAbortBesideAWaitThatFails: a run that is aborted while a Wait takes it up is
-// gone, also if that Wait cannot go on with it. The abort returns.
+// gone, also if that Wait cannot resume it. The abort returns.
 func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 	t.Parallel()
 	for name, get := range map[string]error{
@@ -147,7 +147,7 @@ func TestAWaitThatFailsBesideCloseKeepsTheRun(t *testing.T) {
 	wantValue(t, next.Wait(t.Context(), me, id), `1`)
 }
 
-// claimPanics is a store whose next claim panics once it is armed.
+// claimPanics is a store. Once it is armed, its next claim panics.
 type claimPanics struct {
 	runstore.Store
 	armed atomic.Bool

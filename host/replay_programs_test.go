@@ -44,14 +44,14 @@ func contractPrograms(t *testing.T) map[string]string {
 	return out
 }
 
-// suspending makes a program yield before it returns what it has come to.
+// suspending makes a program yield before it returns its outcome.
 func suspending(source string) string {
 	return "const came = await (async () => {" + source + "\n})().then((value) => ({value}), (error) => ({error: String(error)}));\nawait yield_control();\nreturn came"
 }
 
 // TestProgramsOfTheContractSurviveAnUpgrade: programs that one build has suspended finish on
-// another, with the old build next to it and by a replay, and come to the same: a value, or the
-// failure that the program is about.
+// another, with the old build next to it and by a replay, and have the same outcome: a value,
+// or the failure that the program is about.
 func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several hundred programs run on three hosts, which takes a minute on a slow machine")

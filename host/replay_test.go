@@ -27,9 +27,9 @@ func suspendedByAnotherBuild(t *testing.T, dir, code string, tools ...catalog.To
 	return id
 }
 
-// TestARunIsReplayedOnAnotherBuild: where the build that suspended a run is gone, the
-// program is run again up to where it was, and goes on. It sees the times and the
-// random values that it saw, and what it had emitted is emitted once.
+// TestARunIsReplayedOnAnotherBuild: where the build that suspended a run is gone, the program
+// is run again up to where it was, and continues. It sees the times and the random values that
+// it saw, and what it had emitted is emitted once.
 func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
@@ -50,9 +50,9 @@ func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
 	}
 }
 
-// TestAReplayCallsNoTool: the answers of a replay are those of the log, in the order in
-// which the program got them, calls made together included. A call that had no answer when
-// the host stopped is made once.
+// TestAReplayCallsNoTool: a replay takes the answers from the log, in the order in which the
+// program got them, calls made together included. A call that had no answer when the host
+// stopped is made once.
 func TestAReplayCallsNoTool(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
@@ -72,9 +72,9 @@ func TestAReplayCallsNoTool(t *testing.T) {
 	}
 }
 
-// TestAReplayAfterAKilledHost: a host is killed while a run goes on. What the program has got
-// since it was suspended is in the log of its newest image, and what had been
-// answered and not delivered is in the journal.
+// TestAReplayAfterAKilledHost: a host is killed while a run continues. What the program has
+// got since it was suspended is in the log of its newest image, and what had been answered and
+// not delivered is in the journal.
 func TestAReplayAfterAKilledHost(t *testing.T) {
 	t.Parallel()
 	ctx, dir, crashed := context.Background(), mkdir(t), filepath.Join(mkdir(t), "crashed")
@@ -322,7 +322,7 @@ func awaitCalls(t *testing.T, h *host.Host, id string, n int) {
 }
 
 // TestAReplayedRunIsItsHosts: a run that was replayed when its call was allowed, without a
-// caller, goes on at this host when one waits for it. Its call is made once.
+// caller, resumes at this host when a caller waits for it. Its call is made once.
 func TestAReplayedRunIsItsHosts(t *testing.T) {
 	t.Parallel()
 	dir, desk, g := t.TempDir(), newDesk(), newGate()

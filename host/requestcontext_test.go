@@ -29,7 +29,8 @@ var whoami = catalog.FromDefinitions([]catalog.Tool{{Name: "whoami", Description
 	})[0]
 
 // TestCallsHaveTheValuesOfTheirRequest: tools of Config, of a request and of a run, and
-// hooks, see the values of the context of Exec, and after a Wait those of the Wait's.
+// hooks, see the values of the context of Exec, and after a Wait the values of the Wait's
+// context.
 func TestCallsHaveTheValuesOfTheirRequest(t *testing.T) {
 	t.Parallel()
 	own := whoami

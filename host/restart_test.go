@@ -49,8 +49,8 @@ return (await tools.echo({n: kept.n + 1})).n`), host.ReasonYield)
 	}
 }
 
-// TestAbandonedRunsAreSwept: a record whose host is gone and whose time is over is
-// deleted by the next host, unasked.
+// TestAbandonedRunsAreSwept: a record has expired and its host is gone. The next host deletes
+// it, unasked.
 func TestAbandonedRunsAreSwept(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

@@ -91,8 +91,8 @@ func TestACallWhoseHookWasKilled(t *testing.T) {
 	wantValue(t, exec(h, told("echo", `{}`)), `" guard"`)
 }
 
-// TestAScopeThatWasNotReadyIsAskedForAgain: a program that met a plugin for too long
-// away may go on, and a later touch of the namespace finds it.
+// TestAScopeThatWasNotReadyIsAskedForAgain: a program that met a plugin for too long away may
+// continue, and a later touch of the namespace finds the plugin.
 func TestAScopeThatWasNotReadyIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	reg := notes("notes_get")

@@ -69,7 +69,7 @@ func TestRudePlugin(t *testing.T) {
 	})
 }
 
-// waitForRude goes on once the plugin has come back after a crash.
+// waitForRude continues once the plugin is back after a crash.
 const waitForRude = `
 for (;;) {
 	try { await Rude.echo(1); break } catch (e) {

@@ -31,11 +31,11 @@ const noResult = "the function that was to start the run has returned no result:
 //	for e, err := range h.Events(ctx, func(ctx context.Context) *host.Result { return h.Exec(ctx, session, in) }) {
 //
 // The last pair has the Result, and its Err. What the loop is too slow for is left out,
-// with an event of kind Gap in its place; the Result is never left out. A loop that is
-// left early ends the context of start, which aborts a run that goes on, and waits until
-// start has returned. A panic of start is one of the loop. A start that returns nil, or
-// leaves by runtime.Goexit, has failed: the Result says so, with CodeInternal. Each loop
-// calls start, in a goroutine of its own.
+// with an event of kind Gap in its place; the Result is never left out. A loop that is left
+// early ends the context of start, which aborts a run that is still running, and waits until
+// start has returned. A panic of start is one of the loop. A start that returns nil, or leaves
+// by runtime.Goexit, has failed: the Result says so, with CodeInternal. Each loop calls start,
+// in a goroutine of its own.
 func (h *Host) Events(ctx context.Context, start func(ctx context.Context) *Result) iter.Seq2[RunEvent, error] {
 	return func(yield func(RunEvent, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

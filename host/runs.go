@@ -11,9 +11,9 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// Wait goes on with a suspended run. It returns like Exec, as soon as something has
-// changed for the model; the run id stays the same for the whole run. A run belongs to
-// its Session, and only one Wait at a time may have it.
+// Wait resumes a suspended run. It returns like Exec, as soon as something has changed for the
+// model; the run id stays the same for the whole run. A run belongs to its Session, and only
+// one Wait at a time may have it.
 func (h *Host) Wait(ctx context.Context, s Session, runID string) *Result {
 	return h.WaitFor(ctx, s, runID, 0)
 }
@@ -27,8 +27,8 @@ func (h *Host) WaitFor(ctx context.Context, s Session, runID string, wait time.D
 
 // Answer gives a run the result of a call of a tool that its caller brought
 // without Invoke. Such calls are in PendingToolCalls of a waiting Result, with
-// their inputs; Wait goes on with the run once one of them is answered. Only the
-// session of the run may answer.
+// their inputs; Wait resumes the run once one of them is answered. Only the session of the run
+// may answer.
 //
 // The first answer to a call counts. Answering again changes nothing and is no
 // error as long as the run exists. A run that survived its host can be answered
@@ -60,7 +60,7 @@ func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by stri
 	return h.decided(ctx, a, err)
 }
 
-// decided has the run of an approval go on where no process has it.
+// decided resumes the run of an approval if no process has the run.
 func (h *Host) decided(ctx context.Context, a *policy.Approval, err error) (*policy.Approval, error) {
 	if err == nil {
 		h.engine.Decided(ctx, a.RunID)
@@ -111,16 +111,16 @@ func (h *Host) Exec(ctx context.Context, s Session, in ExecInput) *Result {
 
 // Abort ends a run of the session: an Exec or Wait that is driving it returns
 // with the code aborted, its tool calls are cancelled, and a suspended one is
-// forgotten. The result is that of a Wait whose run has been aborted, or says
-// why there is nothing to abort. It comes once the run is gone, or when ctx ends.
+// forgotten. The result is what a Wait of the aborted run returns, or says why there is
+// nothing to abort. Abort returns once the run is gone, or when ctx ends.
 func (h *Host) Abort(ctx context.Context, s Session, runID string) *Result {
 	return h.engine.Abort(ctx, s, runID)
 }
 
 // EndSession ends every run of a session, in this process and in the store, as
-// Abort does, and returns how many there were. If s names no agent turn, those of
-// every turn end. It returns once they are gone, or when ctx ends. An error says
-// which could not be ended, such as one that another process is driving.
+// Abort does, and returns how many there were. If s names no agent turn, the runs of every
+// turn end. It returns once they are gone, or when ctx ends. An error says which could not be
+// ended, such as one that another process is driving.
 func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error) {
 	return h.engine.EndSession(ctx, s)
 }
@@ -137,20 +137,19 @@ func (h *Host) Deliver(ctx context.Context, s Session, runID string, wait time.D
 	return &Delivery{Result: d.Result, delivery: d}
 }
 
-// Runs lists the runs of a session that have not ended, oldest first: those of
-// this process and those in its store. If s names no agent turn, it lists the runs
-// of every turn. A run that another process drives is listed as the store knows
-// it.
+// Runs lists the runs of a session that have not ended, oldest first: the runs of this process
+// and the runs in its store. If s names no agent turn, it lists the runs of every turn. A run
+// that another process drives is listed as the store knows it.
 func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
 	return h.engine.Runs(ctx, s)
 }
 
 // UpgradeRuns replays suspended runs that another build of the guest has suspended on the
-// build of this host, whether the host has the other build or not, and says of each what
-// became of it when that is known. It calls no tool. A run whose Err is not nil stays as it
-// was. The end of ctx, or of the loop, ends it early, and what it has done stays. The error
-// is not nil once at most, at the end: the runs cannot be listed, or ctx has ended. Any
-// session's runs are upgraded: the embedder decides who may call it.
+// build of this host, whether the host has the other build or not, and reports the outcome of
+// each once it is known. It calls no tool. A run with a non-nil Err stays as it was. The end
+// of ctx, or of the loop, ends it early, and what it has done stays. The error is not nil once
+// at most, at the end: the runs cannot be listed, or ctx has ended. Any session's runs are
+// upgraded: the embedder decides who may call it.
 func (h *Host) UpgradeRuns(ctx context.Context, o UpgradeOptions) iter.Seq2[UpgradedRun, error] {
 	return h.engine.Upgrade(ctx, o)
 }
@@ -160,16 +159,16 @@ func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
 	return h.engine.AllRuns(ctx)
 }
 
-// Run describes a run of any session that has not ended; RunInfo.Session says whose
-// it is. The error of one that is not there is an *Error.
+// Run describes a run of any session that has not ended; RunInfo.Session says which session it
+// belongs to. The error for a run that is not there is an *Error.
 func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
 	return h.engine.Run(ctx, runID)
 }
 
 // ReportPanic logs a panic as an error, with the stack of its goroutine, and counts it
 // in the metric quoin_panics_total. The parameter during is the label of the metric:
-// one of a few words for what was going on. Call it with what recover has returned, in
-// the deferred function that has called recover; args are further attributes of the log.
+// one of a few words for what was running. Call it with what recover has returned, in the
+// deferred function that has called recover; args are further attributes of the log.
 func (h *Host) ReportPanic(during string, recovered any, args ...any) {
 	h.engine.ReportPanic(during, recovered, args...)
 }

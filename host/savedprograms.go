@@ -83,10 +83,10 @@ func reviewOf(p *programs.Program, c *catalog.Catalog) (*ProgramReview, error) {
 	return &ProgramReview{p, pipeline.ProgramChanges(p, c), digest}, nil
 }
 
-// AcceptProgram takes the tools of this moment for those that a saved program ran with.
-// Digest is that of the ProgramReview that a person has looked at, and by says who that
-// is. Where the program or one of its tools is another one by now, nothing is accepted,
-// and the error is programs.Changed. Tools that are gone stay changes.
+// AcceptProgram takes the tools of this moment as the tools that a saved program ran with.
+// Digest is the digest of the ProgramReview that a person has looked at, and by says who that
+// is. If the program or one of its tools has changed since, nothing is accepted, and the error
+// is programs.Changed. Tools that are gone stay changes.
 func (h *Host) AcceptProgram(ctx context.Context, s Session, name, digest, by string) (*ProgramReview, error) {
 	if h.cfg.Programs.Store == nil {
 		return nil, errNoPrograms

@@ -22,8 +22,8 @@ func saved(t *testing.T, h *host.Host, name, value string, replace bool) {
 	}
 }
 
-// TestApprovalsAreOfTheSavedProgram that a person was asked about: not of another one that
-// has its name by the time that its run goes on, and not of its text before hooks have
+// TestApprovalsAreOfTheSavedProgram that a person was asked about: not of another program that
+// has its name by the time that its run resumes, and not of its text before hooks have
 // rewritten it.
 func TestApprovalsAreOfTheSavedProgram(t *testing.T) {
 	t.Parallel()
@@ -79,8 +79,8 @@ func TestAllowAlwaysIsOfTheSavedProgram(t *testing.T) {
 	wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), host.ReasonApproval)
 }
 
-// TestModelsLeavePeopleTheirPrograms: a program of a model takes the place of no person's, and the
-// programs of one session leave room for those of others.
+// TestModelsLeavePeopleTheirPrograms: a model's program takes the place of no person's
+// program, and the programs of one session leave room for the programs of others.
 func TestModelsLeavePeopleTheirPrograms(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})

@@ -117,8 +117,8 @@ func TestSavedProgramsAreBounded(t *testing.T) {
 	wantValue(t, exec(h, `return await programs.run("again", { n: -1 })`), `0`)
 }
 
-// TestSavedProgramsBelongToTheirAudience: a session finds its own programs, those of its
-// agent and those of everyone, the narrowest first.
+// TestSavedProgramsBelongToTheirAudience: a session finds its own programs, its agent's
+// programs and everyone's, the narrowest first.
 func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
@@ -169,8 +169,8 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	}
 }
 
-// TestSavedProgramsWantAReview: a program whose tools have changed is not run until a
-// person has accepted the change.
+// TestSavedProgramsWantAReview: if its tools have changed, a program is not run until a person
+// has accepted the change.
 func TestSavedProgramsWantAReview(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo"), echo("other")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})

@@ -16,7 +16,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// withShell adds the shell plugin, whose commands run next to it in the directory that is
+// withShell adds the shell plugin. Its commands run next to it in the directory that is
 // returned.
 func withShell(t *testing.T, cfg host.Config, settings map[string]any) (host.Config, string) {
 	t.Helper()

@@ -15,9 +15,9 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// TestTokensAreInNoFile makes many runs whose calls have a token with them; some of them
-// stay suspended, records them with bodies, logs at the lowest level, and looks for the
-// token in every file of the state directory, in the log and in what programs print.
+// TestTokensAreInNoFile makes many runs with calls that have a token with them; some of them
+// stay suspended, records them with bodies, logs at the lowest level, and looks for the token
+// in every file of the state directory, in the log and in what programs print.
 func TestTokensAreInNoFile(t *testing.T) {
 	t.Parallel()
 	runs, suspended := 10_000, 256

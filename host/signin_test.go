@@ -141,7 +141,7 @@ func signIns(t *testing.T, dir string) *mcp.SignIns {
 	return s
 }
 
-// visit opens a link as a browser does whose user agrees.
+// visit opens a link like the browser of a user who agrees.
 func visit(link string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get(link)
@@ -158,7 +158,7 @@ func visit(link string) error {
 	return err
 }
 
-// inClub is a host whose state is in dir, with a log that a test reads.
+// inClub returns a host with its state in dir and a log that a test reads.
 func inClub(t *testing.T, dir string, c *club, log *bytes.Buffer) (*host.Host, *mcp.SignIns) {
 	t.Helper()
 	s := signIns(t, dir)
@@ -183,7 +183,7 @@ func (l *locked) Write(p []byte) (int, error) {
 const leaving = `await MCP.club.leave(); const r = await MCP.club.order(); return r.structuredContent.orders`
 
 // TestASignInInTheMiddleOfACell: the token ends between two calls. The run waits with the
-// link, and goes on as if nothing had been, in the same host or in the next; the call that
+// link, and resumes as if nothing had happened, in the same host or in the next; the call that
 // was refused is made once. A program neither catches nor skips it.
 func TestASignInInTheMiddleOfACell(t *testing.T) {
 	t.Parallel()

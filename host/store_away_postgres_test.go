@@ -14,8 +14,8 @@ import (
 )
 
 // TestPostgresAway: while the database is gone or read-only, programs that end without
-// waiting complete, those that would be suspended are refused and promised nothing, and a
-// run from before goes on afterwards.
+// waiting complete, those that would be suspended are refused and promised nothing, and a run
+// from before resumes afterwards.
 func TestPostgresAway(t *testing.T) {
 	t.Parallel()
 	s := postgrestest.Start(t, postgrestest.Options{})

@@ -47,7 +47,7 @@ func (s *goneStore) Claim(ctx context.Context, id string) (runstore.Claim, error
 
 // TestAStoreThatIsGoneIsNotAsked: a program that would be suspended and a wait for a stored
 // run fail before they ask a store that is known to be away, and before the program makes its
-// effects. A run from before goes on later.
+// effects. A run from before resumes later.
 func TestAStoreThatIsGoneIsNotAsked(t *testing.T) {
 	t.Parallel()
 	store := &goneStore{}

@@ -170,12 +170,12 @@ func TestAProgramsExceptionIsNoFaultOfTheHost(t *testing.T) {
 	}
 }
 
-// broken is a sink whose disk is full.
+// broken is a sink with a full disk.
 type broken struct{}
 
 func (broken) Record(trajectory.Event) error { return errors.New("no space left on device") }
 
-// TestAFailingSinkStopsNothing: the run goes on, and the failure is counted.
+// TestAFailingSinkStopsNothing: the run continues, and the failure is counted.
 func TestAFailingSinkStopsNothing(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: broken{}}, Tools: []catalog.Tool{echo("echo")}})

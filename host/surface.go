@@ -46,8 +46,8 @@ func (h *Host) Namespaces(s Session) []Namespace {
 }
 
 // Plugins reports every plugin of the plugin directory and every bundled one, also those that could
-// not be started. One that runs, but whose namespaces this host refuses, has no
-// Namespaces and a Reason.
+// not be started. A plugin that runs has no Namespaces and a Reason if this host refuses its
+// namespaces.
 func (h *Host) Plugins() []plugins.Status {
 	if h.plugins == nil {
 		return nil

@@ -24,8 +24,8 @@ const timerSlack = 1_000_000
 // execve, with the same process id, arguments, environment and inherited
 // descriptors. Call it first in main: whatever ran before runs twice. It returns
 // nil when the slack is relaxed, which it also is under systemd's
-// TimerSlackNSec=1ms, and an error when the system refuses; a program can go
-// on after that. On systems other than Linux it does nothing.
+// TimerSlackNSec=1ms, and an error when the system refuses; a program can continue after that.
+// On systems other than Linux it does nothing.
 func RelaxTimerSlack() error {
 	relaxed, err := slackIsRelaxed()
 	if relaxed || err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
-// times are what a host and its runs wait for. Those of other hosts are in ClusterConfig.
+// times are what a host and its runs wait for. The times for other hosts are in ClusterConfig.
 type times struct {
 	Runs timing.Times
 	Own  ownTimes

@@ -37,15 +37,15 @@ type RunEffects struct {
 
 // UndoOptions say how to undo a run. The zero value undoes all that can be undone.
 type UndoOptions struct {
-	// Skip are ids of calls whose effects stay as they are, such as those that a person
-	// has undone by hand. They stay skipped.
+	// Skip are ids of calls that are not undone, such as calls that a person has undone by
+	// hand. They stay skipped.
 	Skip []string
 }
 
 // Effects returns what the calls of a run have changed, of any session;
-// RunEffects.Session says whose it is. It calls nothing: it is what Undo would do. The
-// host keeps the effects of a run that has called a tool which says how its calls are
-// undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The
+// RunEffects.Session says which session the run belongs to. Effects calls nothing: it returns
+// what Undo would do. The host keeps the effects of a run that has called a tool which says
+// how its calls are undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The
 // error for another run is an *Error.
 func (h *Host) Effects(ctx context.Context, runID string) (*RunEffects, error) {
 	j, err := h.engine.Effects(ctx, runID)
@@ -55,8 +55,8 @@ func (h *Host) Effects(ctx context.Context, runID string) (*RunEffects, error) {
 	return effectsOf(j), nil
 }
 
-// ListEffects lists the runs whose effects are kept, of every session, the oldest first.
-// They are without their effects.
+// ListEffects lists the runs of every session that have kept effects, the oldest first. They
+// are without their effects.
 func (h *Host) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 	return h.engine.ListEffects(ctx)
 }
@@ -64,8 +64,8 @@ func (h *Host) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 // Undo undoes the effects of a run of the session that has ended: it calls the inverse
 // of each, the newest effect first, once. Each inverse is called by a run of its own, so
 // that rules, hooks and approvals hold as for any call. Undo stops at the first inverse
-// that fails or waits; calling it again goes on there, also in another process and after
-// a crash. A run that has been undone stays as it is.
+// that fails or waits; calling it again continues there, also in another process and after a
+// crash. A run that has been undone stays as it is.
 //
 // The error is an *Error: there is nothing to undo, the run has not ended, or it belongs
 // to another session. When ctx ends, the inverse that is being called is given up.

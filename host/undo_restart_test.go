@@ -9,7 +9,7 @@ import (
 	"github.com/quoinhq/quoin/host/programs"
 )
 
-// TestEffectsKeepTheirPlaces: a run that goes on in another process adds to its journal,
+// TestEffectsKeepTheirPlaces: a run that continues in another process adds to its journal,
 // whatever it calls first there.
 func TestEffectsKeepTheirPlaces(t *testing.T) {
 	t.Parallel()

@@ -203,8 +203,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestUndoIsNoProgram: the newest program that can be saved stays that of the session, and
-// is not one that undo has run.
+// TestUndoIsNoProgram: the newest program that can be saved is still the session's program,
+// and not a program that undo has run.
 func TestUndoIsNoProgram(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t.TempDir())
@@ -246,7 +246,7 @@ func TestVeryManyEffectsAreCounted(t *testing.T) {
 	}
 }
 
-// TestUndoStopsAtAFailure and goes on later, or without what a person has skipped.
+// TestUndoStopsAtAFailure and continues later, or without what a person has skipped.
 func TestUndoStopsAtAFailure(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t.TempDir())
@@ -370,8 +370,8 @@ func doomedUndo(dir string) error {
 	select {}
 }
 
-// TestUndoSurvivesSIGKILL: a host that is killed in the middle leaves an undo that
-// another one goes on with, and each inverse takes effect once.
+// TestUndoSurvivesSIGKILL: a host that is killed in the middle leaves an undo that another
+// host continues, and each inverse takes effect once.
 func TestUndoSurvivesSIGKILL(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)

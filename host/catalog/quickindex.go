@@ -28,8 +28,8 @@ const (
 //
 // It is at most QuickIndexBytes long. Room goes first to the names of all tools,
 // then to descriptions, inputs, outputs and examples, each time in catalog order. The last
-// line counts the tools whose names do not fit. Equal catalogs have equal indexes.
-// It is empty if a guest sees no tool.
+// line counts the tools with names that do not fit. Equal catalogs have equal indexes. It is
+// empty if a guest sees no tool.
 func (c *Catalog) QuickIndex() string { return c.quick() }
 
 // quickLine is one tool's line.

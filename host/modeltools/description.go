@@ -120,7 +120,7 @@ const economy = "Do the whole task in one program: find tools, call them, loop, 
 	"Return only what matters, not whole results. " +
 	"Never poll or sleep for a result: await the call, however long it takes.\n\n"
 
-// signalText is how a call is given up, and what becomes of one that is not.
+// signalText says how a call is given up, and that a program waits for its other calls.
 const signalText = "\nEvery call takes {signal} after its input; aborting it gives the call up. A program ends when it has returned and its calls have ended.\n"
 
 // reachText says what the program can reach: tools, MCP servers and namespaces.
@@ -144,8 +144,8 @@ func programLines(o Offer, room int) string {
 		func(p Program) (name, description string) { return p.Call, p.Description })
 }
 
-// briefText is reachText for many tools. Namespaces come first, of whose functions
-// searches know nothing, then tools and servers in equal parts.
+// briefText is reachText for many tools. Namespaces come first, because searches do not know
+// their functions, then tools and servers in equal parts.
 func briefText(o Offer) string {
 	spaces := namespaceLines(o, briefRoom/3) + programLines(o, briefRoom/5)
 	room := briefRoom - len(spaces)

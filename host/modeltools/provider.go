@@ -31,8 +31,8 @@ func Providers() []Provider {
 
 // Render writes definitions as the value of the field "tools" in a request
 // to a provider, or in an MCP server's answer. Schemas of exec and wait have no
-// unions in any shape; those of other tools are taken as they are. It fails for
-// an unknown provider and for a schema that is not a JSON object.
+// unions in any shape; schemas of other tools are taken as they are. It fails for an unknown
+// provider and for a schema that is not a JSON object.
 func Render(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	if !slices.Contains(Providers(), p) {
 		return nil, fmt.Errorf("provider %q is unknown, expected one of %v", p, Providers())
@@ -54,7 +54,7 @@ func Render(p Provider, tools []catalog.Tool) (json.RawMessage, error) {
 	return jsontext.Marshal(list)
 }
 
-// Shapes of one definition. Field order is that of the providers' documents.
+// Shapes of one definition. Fields are in the order of the providers' documents.
 type (
 	openAIFunction struct {
 		Name        string          `json:"name"`

@@ -13,7 +13,7 @@ import (
 )
 
 // shownResult is a Result as a model reads it. What a model cannot use is not in it:
-// telemetry, whose fault a failure is, the ids of calls.
+// telemetry, who is at fault, the ids of calls.
 type shownResult struct {
 	Status codemode.Status `json:"status"`
 
@@ -21,7 +21,7 @@ type shownResult struct {
 
 	RunID  string          `json:"runId,omitempty"`
 	Reason codemode.Reason `json:"reason,omitempty"`
-	// Pending names the tools whose answers the program waits for.
+	// Pending names the tools that the program waits for.
 	Pending []string `json:"pending,omitempty"`
 	// WaitingFor says what people are asked, and where they answer.
 	WaitingFor []string `json:"waitingFor,omitempty"`
@@ -215,7 +215,7 @@ var (
 	}
 )
 
-// keepsItsRun reports whether a run goes on although an exec or wait of it has failed.
+// keepsItsRun reports whether a run stays although an exec or wait of it has failed.
 func keepsItsRun(r codemode.Reason) bool {
 	switch r {
 	case codemode.ReasonRunBusy, codemode.ReasonToolsMissing, codemode.ReasonEngineUnavailable, codemode.ReasonStoreFailed:

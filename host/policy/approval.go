@@ -39,7 +39,7 @@ type Approval struct {
 	Title       string   `json:"title"`
 	Description string   `json:"description,omitempty"`
 	Severity    Severity `json:"severity"`
-	// Kind, ToolID, ToolName, Owner and Via are those of the call.
+	// Kind, ToolID, ToolName, Owner and Via describe the call.
 	Kind     ToolKind `json:"kind"`
 	ToolID   string   `json:"toolId"`
 	ToolName string   `json:"toolName"`
@@ -63,7 +63,7 @@ type Approval struct {
 	// Store says which store of runs the run belongs to, if that is known: a host on
 	// the same store finds out whether the run can still continue.
 	Store string `json:"store,omitempty"`
-	// Questions are those of the tool, which cannot go on without the answers. Such an
+	// Questions are the tool's questions. It cannot continue without the answers. Such an
 	// approval is answered (see Answer) and not decided: Asked and Allowed are empty.
 	Questions []codemode.Question `json:"questions,omitempty"`
 	// Asked are the hooks that ask, and what an allow-always is remembered for.

@@ -22,11 +22,11 @@ var (
 	ErrNotAllowed = errors.New("decision is not one that the approval allows")
 )
 
-// Limits of a store whose own are 0.
+// Limits of a store that sets no limits of its own.
 const (
 	DefaultMaxPending = 1000
 	// retention is how long a decided approval is kept. A second decision then
-	// gets ErrDecided, and a run that was suspended meanwhile finds the answer.
+	// gets ErrDecided, and a run that was suspended by then finds the answer.
 	retention = 24 * time.Hour
 )
 
@@ -58,24 +58,24 @@ type Approvals interface {
 	Grants(ctx context.Context) ([]*Grant, error)
 	// Forget removes a grant, or answers ErrNotFound.
 	Forget(ctx context.Context, id string) error
-	// Sweep expires pending approvals whose time is over, and forgets resolved
-	// ones after a day. A store that would hold too many forgets them sooner,
-	// and first those without a decision.
+	// Sweep expires pending approvals when their time is over, and forgets resolved ones after
+	// a day. A store that would hold too many forgets them sooner, and first those without a
+	// decision.
 	Sweep(ctx context.Context, now time.Time) error
 }
 
 // Filter chooses approvals. The zero value chooses the pending ones of all sessions.
 type Filter struct {
-	// Session chooses those of one session; the agent turn does not count.
+	// Session chooses the approvals of one session; the agent turn does not count.
 	Session *codemode.Session
-	// RunID chooses those of one run.
+	// RunID chooses the approvals of one run.
 	RunID string
-	// Resolved also chooses those that are not pending any more.
+	// Resolved also chooses approvals that are no longer pending.
 	Resolved bool
 }
 
-// Select returns the approvals in the store that f chooses, oldest first. Pending
-// ones whose time is over are shown as expired.
+// Select returns the approvals in the store that f chooses, oldest first. Pending approvals
+// are shown as expired once their time is over.
 func Select(ctx context.Context, store Approvals, f Filter, now time.Time) ([]*Approval, error) {
 	all, err := store.List(ctx)
 	if err != nil {

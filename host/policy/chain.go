@@ -59,7 +59,7 @@ func NewChain(hooks []Hook, timeout time.Duration) (*Chain, error) {
 	return c, nil
 }
 
-// With returns the chain with those of another behind it.
+// With returns a chain with the hooks of c and then the hooks of another chain.
 func (c *Chain) With(other *Chain) *Chain {
 	return &Chain{hooks: slices.Concat(c.hooks, other.hooks)}
 }

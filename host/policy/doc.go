@@ -6,13 +6,12 @@
 // # Rules
 //
 // [Rules] allow and deny tools by name, id, owner or source, with patterns; deny
-// wins, and an empty allow list allows everything. [Scopes] hold the rules of a
-// host with those of its agents and sessions; [Policy] is their compiled form,
-// [Layers] what it says for one session. Layers are added up, never replaced:
-// each can only take away. A tool that the layers do not allow does not exist
-// for the run. A pattern that means nothing is an error when it is compiled, and
-// not a pattern that matches nothing: a deny with a slip of the pen would
-// otherwise deny nothing, silently.
+// wins, and an empty allow list allows everything. [Scopes] hold the rules of a host, its
+// agents and its sessions; [Policy] is their compiled form, [Layers] what it says for one
+// session. Layers are added up, never replaced: each can only take away. A tool that the
+// layers do not allow does not exist for the run. A pattern that means nothing is an error
+// when it is compiled, and not a pattern that matches nothing: a deny with a slip of the pen
+// would otherwise deny nothing, silently.
 //
 // # Hooks and approvals
 //
@@ -26,10 +25,10 @@
 // store of both: [MemoryApprovals], or [StoredApprovals], which outlives the
 // process and which several processes share.
 //
-// An inquiry is an approval that asks questions: a tool cannot go on before a person
-// has answered. [NewInquiry] makes it, [Answer] ends it, and there is nothing to
-// decide. [AnswerAuthorization] accepts those that a sign-in has answered.
-// [AllowEdited] lets a call happen with another input than its own.
+// An inquiry is an approval that asks questions: a tool cannot continue before a person has
+// answered. [NewInquiry] makes it, [Answer] ends it, and there is nothing to decide.
+// [AnswerAuthorization] accepts questions that a sign-in has answered. [AllowEdited] lets a
+// call happen with another input than its own.
 //
 // # How verdicts add up
 //
@@ -55,8 +54,8 @@
 //
 // Everything fails closed. A hook that returns an error, panics, takes longer
 // than its time or answers with something that is not a verdict blocks the call.
-// An after-hook that fails withholds the result. An approval without a decision
-// in time, a cancelled one, and one whose record cannot be read, are denied.
+// An after-hook that fails withholds the result. An approval is denied if there is no decision
+// in time, if it is cancelled, or if its record cannot be read.
 //
 // # Concurrency
 //

@@ -18,8 +18,7 @@ import (
 type Grant struct {
 	// ID follows from what the grant is for: equal grants have equal ids.
 	ID string `json:"id"`
-	// AgentID and SessionKey, or SessionID where there is no key, are whose
-	// calls it is for.
+	// AgentID and SessionKey, or SessionID where there is no key, name its caller.
 	AgentID    string `json:"agentId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`

@@ -39,8 +39,8 @@ type Call struct {
 	Kind ToolKind
 	// InputKind is the language of the program; empty for KindTool.
 	InputKind InputKind
-	// ToolID, Source, Owner and ToolName are the catalog's. For KindExec they are
-	// those of ExecTool.
+	// ToolID, Source, Owner and ToolName are the catalog's. For KindExec they describe
+	// ExecTool.
 	ToolID, Source, Owner, ToolName string
 	// Via is the namespace path the program used, as in Issues.create; empty for
 	// calls through tools.
@@ -87,7 +87,7 @@ type Outcome struct {
 	Status Status
 	// Value is the result as JSON, when Status is ok.
 	Value json.RawMessage
-	// Message and Code are those of the error otherwise.
+	// Message and Code describe the error otherwise.
 	Message, Code string
 	// Duration is the time the tool took.
 	Duration time.Duration
@@ -110,6 +110,6 @@ type Hook struct {
 	// what a model should not read; it cannot turn a failure into a success. An
 	// error withholds the result. Calls that were blocked or denied have no result.
 	After func(ctx context.Context, c *Call, o Outcome) (json.RawMessage, error)
-	// Timeout bounds one call of either function. Defaults to that of the Chain.
+	// Timeout bounds one call of either function. Defaults to the Chain's timeout.
 	Timeout time.Duration
 }

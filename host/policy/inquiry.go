@@ -41,7 +41,7 @@ const (
 
 // NewInquiry makes the pending approval that puts the questions of a tool to a person.
 // It fails if the questions are not fit to be put to one. A timeout of 0 is
-// DefaultApprovalTimeout; it is clamped as that of an ApprovalRequest is.
+// DefaultApprovalTimeout; it is clamped like the timeout of an ApprovalRequest.
 func NewInquiry(c Call, questions []codemode.Question, timeout time.Duration, now time.Time) (*Approval, error) {
 	if n := len(questions); n == 0 || n > maxQuestions {
 		return nil, fmt.Errorf("there are %d questions, expected 1 to %d", n, maxQuestions)
@@ -100,8 +100,8 @@ func checkedQuestion(q codemode.Question) (codemode.Question, error) {
 	return q, fmt.Errorf("the question %q has the kind %q, expected form, url or authorization", q.ID, text.Cut(q.Kind, 64))
 }
 
-// checkURL holds the URL of a question to what may be shown as a link. A host with other letters is shown as xn--…: they
-// look like those of another host.
+// checkURL checks that the URL of a question may be shown as a link. A host with other letters
+// is shown as xn--…: it may look like another host.
 func checkURL(q *codemode.Question) error {
 	u, err := url.Parse(q.URL)
 	if err != nil || len(q.URL) > maxURL || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" ||

@@ -28,7 +28,7 @@ func ParsePatternScope(text string) (b PatternScope, ok bool) {
 // Match reports whether the pattern matches the tool.
 func (b PatternScope) Match(t Tool) bool { return b.p.match(t) }
 
-// NamesOwner reports whether the pattern says whose tools it is about.
+// NamesOwner reports whether the pattern names an owner or a source.
 func (b PatternScope) NamesOwner() bool { return b.p.source != nil || b.p.owner != nil }
 
 // Owns reports whether the pattern can be about a tool of that owner.

@@ -12,8 +12,8 @@ func (s *StoredApprovals) Portable() []documents.Portable {
 	return []documents.Portable{{Store: s.docs, Kind: "grant", Ext: grantExt, Locked: true}}
 }
 
-// Discard removes approvals whose run has moved to another state: if it comes back, they
-// come with it. It is for commands of this module.
+// Discard removes the approvals of runs that have moved to another state: if a run comes back,
+// its approvals come with it. It is for commands of this module.
 func (s *StoredApprovals) Discard(ctx context.Context, ids ...string) error {
 	return s.forget(ctx, ids...)
 }

@@ -132,8 +132,8 @@ func TestAPluginHasTheHooksThatItDeclares(t *testing.T) {
 	}
 }
 
-// TestChainsInARow: the hooks of the second come behind those of the first before a
-// call, and in front of them after it.
+// TestChainsInARow: the hooks of the second run after the hooks of the first before a call,
+// and before them after it.
 func TestChainsInARow(t *testing.T) {
 	t.Parallel()
 	var order []string

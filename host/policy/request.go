@@ -144,8 +144,8 @@ func fits(title, description string) error {
 // errNoWayToAllow means that the requests for one call allow no common decision.
 var errNoWayToAllow = errors.New("the hooks that ask for approval leave no decision but deny")
 
-// Merge makes one request from those of several hooks. It fails if no common
-// decision could allow the call.
+// Merge makes one request from the requests of several hooks. It fails if no common decision
+// could allow the call.
 func Merge(asks []Ask) (ApprovalRequest, error) {
 	out := asks[0].ApprovalRequest
 	for _, a := range asks[1:] {

@@ -12,7 +12,7 @@ type ApprovalRule struct {
 	// Tools are patterns as in Rules. At least one is needed.
 	Tools []string
 	// SubjectPath names the part of the input that allow-always is remembered
-	// for, as "$.path" or "$.file.name". A call whose input lacks it offers no
+	// for, as "$.path" or "$.file.name". A call without that part in its input offers no
 	// allow-always.
 	SubjectPath string
 	// ApprovalRequest is what is asked. Its Allowed defaults to allow-once and

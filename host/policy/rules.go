@@ -10,9 +10,9 @@ import (
 )
 
 // Rules say which tools exist for a run. A tool exists if no pattern of Deny
-// matches it and, unless Allow is nil, some pattern of Allow does. An Allow that
-// is empty and not nil leaves nothing, and so does one whose patterns match
-// nothing. The zero value allows every tool.
+// matches it and, unless Allow is nil, some pattern of Allow does. An Allow that is empty and
+// not nil leaves nothing, and so does an Allow with patterns that match nothing. The zero
+// value allows every tool.
 //
 // A pattern is one of
 //

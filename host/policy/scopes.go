@@ -40,8 +40,8 @@ func (s Scopes) Compile() (*Policy, error) {
 	return p, nil
 }
 
-// compileAll compiles rules in the order of their names, so that of several bad
-// patterns the same one is always reported.
+// compileAll compiles rules in the order of their names, so it always reports the same one of
+// several bad patterns.
 func compileAll(field string, rules map[string]Rules) (map[string]*Layer, error) {
 	layers := make(map[string]*Layer, len(rules))
 	for _, name := range slices.Sorted(maps.Keys(rules)) {

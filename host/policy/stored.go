@@ -58,8 +58,8 @@ func OpenApprovals(path string, runs *runstore.Dir) (*StoredApprovals, error) {
 	return NewStoredApprovals(documents.Sealed(dir, runs.Sealer("approvals"))), nil
 }
 
-// NewStoredApprovals returns the approvals that a driver keeps, whose contents are
-// sealed. It is for drivers of this module.
+// NewStoredApprovals returns the approvals that a driver keeps. Their contents are sealed. It
+// is for drivers of this module.
 func NewStoredApprovals(sealed documents.Store) *StoredApprovals {
 	return &StoredApprovals{docs: sealed}
 }
@@ -487,8 +487,8 @@ func (s *StoredApprovals) Sweep(ctx context.Context, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// sweepApproval expires or forgets one approval whose time is over. What does not
-// verify stays for the operator.
+// sweepApproval expires or forgets one approval once its time is over. An approval that does
+// not verify stays for the operator.
 func (s *StoredApprovals) sweepApproval(ctx context.Context, id string, now time.Time) error {
 	a, err := s.Get(ctx, id)
 	switch {

@@ -55,7 +55,7 @@ func TestARewriteEndsWhatSubjectsStandFor(t *testing.T) {
 }
 
 // TestAnOlderGrantDoesNotAnswerARewrittenCall: the person allowed the subject, and the
-// parameters are not those of the subject any more.
+// parameters do not belong to the subject any more.
 func TestAnOlderGrantDoesNotAnswerARewrittenCall(t *testing.T) {
 	t.Parallel()
 	ctx, s := context.Background(), &policy.MemoryApprovals{}

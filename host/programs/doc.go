@@ -13,7 +13,7 @@
 //
 // A host keeps the program of each run when the run is first suspended, and when it has
 // completed. [Save] makes a Program of it, which stays until Remove. [Find] returns the
-// program that a session means by a name. A program whose tools have changed is not run
+// program that a session means by a name. If its tools have changed, a program is not run
 // until a person has reviewed it; [Program.Tools] says what they were.
 //
 // # Concurrency

@@ -155,7 +155,7 @@ func (p *Program) Key() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// place identifies the program among all of a store: its name, and whose name that is.
+// place identifies the program in a store: by its name and the owner of the name.
 func (p *Program) place() string {
 	var whose string
 	switch p.For {

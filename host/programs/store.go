@@ -36,8 +36,9 @@ type Store interface {
 	Remove(ctx context.Context, p *Program) error
 }
 
-// Find returns the program that a session means by a name: one of a person before one of
-// a model, and that of the narrowest audience. The error is NotFound without one.
+// Find returns the program that a session means by a name: a person's program before a
+// model's, and a narrower audience before a wider one. The error is NotFound if there is no
+// such program.
 func Find(ctx context.Context, st Store, s codemode.Session, name string) (*Program, error) {
 	list, err := visible(ctx, st, s)
 	if err != nil {
@@ -78,7 +79,7 @@ func Only(ctx context.Context, st Store, s codemode.Session, name string, of Aud
 		name, len(found), strings.Join(audiences, ", "), audiences[0])
 }
 
-// named are those of a list with a name.
+// named returns the programs of a list that have that name.
 func named(list []*Program, name string) (out []*Program) {
 	for _, p := range list {
 		if p.Name == name {
@@ -110,8 +111,8 @@ func unknown(name string, names []string) error {
 	return e
 }
 
-// Visible returns the programs of a session, by name: of those of one name, the one that
-// Find returns.
+// Visible returns the programs of a session, by name. Of several programs with one name it
+// returns the one that Find returns.
 func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, error) {
 	list, err := visible(ctx, st, s)
 	return slices.CompactFunc(list, func(a, b *Program) bool { return a.Name == b.Name }), err
@@ -132,7 +133,7 @@ func visible(ctx context.Context, st Store, s codemode.Session) (out []*Program,
 	return out, nil
 }
 
-// byName orders programs by name, and those of one name as a session means them. A model
+// byName orders programs by name, and programs with one name as a session means them. A model
 // may have taken a name before a person did, so that its program must not come first.
 func byName(a, b *Program) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), a.ofModel()-b.ofModel(), a.For.width()-b.For.width(), strings.Compare(a.place(), b.place()))
@@ -159,7 +160,8 @@ func Summaries(list []*Program) []*Program {
 	return out
 }
 
-// staying returns those of the kept programs, newest first, that may stay at that time.
+// staying returns the kept programs that may stay at that time, of a list that has the newest
+// first.
 func staying(list []*Kept, now time.Time) (stay []*Kept) {
 	for _, k := range list {
 		if len(stay) < MaxKept && now.Before(k.Expires) {

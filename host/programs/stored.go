@@ -51,7 +51,7 @@ func OpenDir(path string, runs *runstore.Dir) (*Stored, error) {
 	return NewStored(documents.Sealed(saved, seal), documents.Sealed(kept, seal)), nil
 }
 
-// NewStored returns the programs that a driver keeps, whose contents are sealed. Those in
+// NewStored returns the programs that a driver keeps. Their contents are sealed. Documents in
 // kept are transient. It is for drivers of this module.
 func NewStored(saved, kept documents.Store) *Stored { return &Stored{saved: saved, kept: kept} }
 
@@ -215,8 +215,8 @@ func (s *Stored) create(ctx context.Context, p *Program, b []byte) error {
 	return err
 }
 
-// replace stores a program as the text b, under the lock of its place. That of a model takes
-// no place that a person has taken meanwhile.
+// replace stores a program as the text b, under the lock of its place. A model's program takes
+// no place that a person has taken by then.
 func (s *Stored) replace(ctx context.Context, p *Program, b []byte) error {
 	if p.ofModel() == 0 {
 		return s.saved.Replace(ctx, savedName(p), b, time.Time{})
