@@ -56,7 +56,7 @@ const (
 const (
 	ReasonPendingTools Reason = "pending_tools" // calls have no answer yet
 	ReasonTimer        Reason = "timer"         // the program waits only for its own timers
-	ReasonYield        Reason = "yield"         // the program has called yield_control, and goes on with the next wait
+	ReasonYield        Reason = "yield"         // the program has called yield_control, and continues with the next wait
 	ReasonApproval     Reason = "approval"      // a person has to decide about a call, or to answer it
 )
 
@@ -87,7 +87,7 @@ type Error struct {
 	Err error
 }
 
-// Errorf returns an Error whose Message is formatted like fmt.Sprintf and cut to 8 KiB.
+// Errorf returns an Error with a Message that is formatted like fmt.Sprintf and cut to 8 KiB.
 func Errorf(code Code, reason Reason, phase Phase, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: reason, Phase: phase, Message: BoundMessage(fmt.Sprintf(format, args...))}
 }

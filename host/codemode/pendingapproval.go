@@ -11,7 +11,7 @@ import (
 type PendingApproval struct {
 	// ID names the approval for host.Host.Decide and host.Host.AnswerQuestion.
 	ID string
-	// CallID is that of the PendingCall that waits, and ToolID the id of its tool.
+	// CallID is the id of the PendingCall that waits, ToolID the id of its tool.
 	CallID, ToolID string
 	// Title, Description and Severity (info, warning or critical) are for the person.
 	Title, Description, Severity string
@@ -22,7 +22,7 @@ type PendingApproval struct {
 	// Allowed are the decisions to choose from: allow-once, allow-always and deny. It is
 	// empty where Questions are asked.
 	Allowed []string
-	// Questions are those of the tool. Each wants an answer.
+	// Questions are the tool's questions. Each wants an answer.
 	Questions []Question
 	// Expires is when the call is denied without an answer.
 	Expires time.Time

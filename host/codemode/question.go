@@ -28,8 +28,8 @@ type Question struct {
 	URL string `json:"url,omitempty"`
 }
 
-// AnswerAction says what a person did about a question. The words are those of the MCP
-// specification's elicitation.
+// AnswerAction says what a person did about a question, in the words of elicitation in the MCP
+// specification.
 type AnswerAction string
 
 // The actions of a QuestionAnswer.
@@ -46,10 +46,10 @@ type QuestionAnswer struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// InputRequired is the error of a tool that cannot go on before a person has answered.
-// The call has had no effect that making it again would repeat. The run waits; once all
-// questions are answered the tool is invoked again with the same input, the same
-// idempotency key, State and the answers.
+// InputRequired is the error of a tool that cannot continue before a person has answered. The
+// call has had no effect that making it again would repeat. The run waits; once all questions
+// are answered the tool is invoked again with the same input, the same idempotency key, State
+// and the answers.
 type InputRequired struct {
 	Questions []Question
 	// State is the tool's own, given back as it is. At most 64 KiB.

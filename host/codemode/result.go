@@ -47,7 +47,7 @@ type Result struct {
 	Telemetry Telemetry
 }
 
-// PendingCall is a bridge call whose answer a waiting run needs.
+// PendingCall is a bridge call. A waiting run needs its answer.
 type PendingCall struct {
 	ID     string `json:"id"`
 	Method string `json:"method"`

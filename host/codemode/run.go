@@ -11,7 +11,7 @@ type RunStatus string
 // The statuses of a run that has not ended.
 const (
 	RunRunning RunStatus = "running" // an Exec or Wait of this process is driving it
-	RunWaiting RunStatus = "waiting" // it is suspended, as far as this process knows
+	RunWaiting RunStatus = "waiting" // it is suspended, to the knowledge of this process
 )
 
 // RunInfo describes a run that has not ended.
@@ -24,9 +24,9 @@ type RunInfo struct {
 	Reason  Reason    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`
 	// Expires is when a suspended run is forgotten unless someone waits for it, at the
-	// earliest: a question or a timer that comes up meanwhile prolongs it.
+	// earliest: a question or a timer that comes up until then prolongs it.
 	Expires time.Time `json:"expires,omitzero"`
-	// PendingToolCalls are the bridge calls whose answers the program needs.
+	// PendingToolCalls are the bridge calls that the program needs the answers of.
 	PendingToolCalls []PendingCall `json:"pendingToolCalls"`
 	// ImageBytes is the size of the newest image of the guest, 0 before the first.
 	ImageBytes int `json:"imageBytes"`
@@ -43,7 +43,7 @@ type RunInfo struct {
 // UpgradeOptions say how a host replays suspended runs. The zero value replays and stores them.
 type UpgradeOptions struct {
 	// DryRun replays runs and stores nothing: it finds out which of them can be upgraded. No
-	// run is claimed, and hosts may go on with them meanwhile.
+	// run is claimed, and hosts may continue the runs at the same time.
 	DryRun bool
 }
 

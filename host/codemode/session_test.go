@@ -7,7 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// TestOwnership: a session owns its runs of every turn, and covers those of its turn.
+// TestOwnership: a session owns its runs of every turn, and covers the runs of its turn.
 func TestOwnership(t *testing.T) {
 	s := func(agent, key, id, turn string) codemode.Session {
 		return codemode.Session{AgentID: agent, SessionKey: key, SessionID: id, TurnID: turn}

@@ -16,8 +16,8 @@ type Settings struct {
 	// or a timer. What it waits for does not count. Defaults to 10 s; 100 ms to 60 s.
 	Timeout time.Duration
 	// Wait bounds how long an Exec or Wait may take before it says that the program is
-	// still waiting, and is what callers get that do not say. A program that computes at
-	// that moment goes on until it waits. Defaults to 15 minutes; 100 ms to 1 h.
+	// still waiting, and is what callers get that do not say. A program that computes at that
+	// moment continues until it waits. Defaults to 15 minutes; 100 ms to 1 h.
 	Wait time.Duration
 	// CPUBudget bounds the processor time of one run, all its Execs and Waits
 	// together. Defaults to 60 s; 100 ms to 1 h.
@@ -62,8 +62,8 @@ type Settings struct {
 	// each shown to it, for code mode with ActivationAuto. In percent. Defaults to 2; 1
 	// to 100.
 	AutoShare int64
-	// ContextWindow is the context window of models whose window is not known, in
-	// tokens. Defaults to 200,000; 1,000 to 100,000,000.
+	// ContextWindow is the context window, in tokens, of models that have no known window.
+	// Defaults to 200,000; 1,000 to 100,000,000.
 	ContextWindow int64
 }
 
@@ -84,7 +84,7 @@ type OutputPolicy string
 // The output policies.
 const (
 	OutputFail     OutputPolicy = "fail"     // the run fails with output_limit_exceeded
-	OutputTruncate OutputPolicy = "truncate" // the run goes on; a marker says what is missing
+	OutputTruncate OutputPolicy = "truncate" // the run continues; a marker says what is missing
 )
 
 // The languages of Settings.Languages.
