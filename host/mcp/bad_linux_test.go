@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestReplies: what is not an answer rejects its call, and the connection goes on.
+// TestReplies: what is not an answer rejects its call, and the connection stays.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -46,8 +46,8 @@ func TestAnOversizeReplyLeavesTheConnection(t *testing.T) {
 	w.call(t, "bad", "t", `{}`)
 }
 
-// TestAnOversizeReplyWithoutAnID: no one knows whose answer it was, so all calls
-// of the connection end, and the next connection is as good as new.
+// TestAnOversizeReplyWithoutAnID: no one knows which call it answered, so all calls of the
+// connection end, and the next connection is as good as new.
 func TestAnOversizeReplyWithoutAnID(t *testing.T) {
 	t.Parallel()
 	w := connect(t, Options{}, self(t, "bad", "oversize-anonymous"))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// hang never returns. A program whose only goroutine blocks in a select would be
-// ended by the runtime: it would crash, not hang.
+// hang never returns. If its only goroutine blocked in a select, the runtime would end the
+// program: it would crash, not hang.
 func hang() error {
 	for {
 		time.Sleep(time.Hour)

@@ -60,7 +60,7 @@ func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
 type reply struct {
 	raw   json.RawMessage
 	again *resumption // the call has to be made again at once
-	task  *task       // the server goes on by itself
+	task  *task       // the server continues the call by itself
 }
 
 // once makes one request over the current connection.

@@ -39,7 +39,7 @@ type capture struct {
 // captureKey is the context key of a capture.
 type captureKey struct{}
 
-// withCapture returns a context whose call is captured.
+// withCapture returns the context of a call that is captured.
 func withCapture(ctx context.Context) (context.Context, *capture) {
 	c := &capture{}
 	return context.WithValue(ctx, captureKey{}, c), c
@@ -71,7 +71,7 @@ func (c *capture) expect(r *http.Request) {
 // errStray refuses an answer to another request.
 var errStray = &Error{Code: CodeInvalidReply, Message: "it has the id of another request."}
 
-// belongs returns errStray if an id is not that of the request.
+// belongs returns errStray if an id is not the request's id.
 func (c *capture) belongs(id any) error {
 	of, err := jsonrpc.MakeID(id)
 	c.mu.Lock()

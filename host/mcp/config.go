@@ -42,17 +42,17 @@ type Server struct {
 	// request to it.
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	// OAuth says how to sign in to the endpoint, once it asks for that. A server whose
-	// Headers have Authorization is not signed in to.
+	// OAuth says how to sign in to the endpoint, once it asks for that. A server with
+	// Authorization in its Headers is not signed in to.
 	OAuth OAuth `json:"-"`
 
-	// OpenAPI is a document whose operations are the tools: a file, or an address. URL
-	// is where their requests go then. Without one they go to the origin of the
-	// document's address, if the document agrees.
+	// OpenAPI is a document, a file or an address, with operations that are the tools. Their
+	// requests go to URL then. Without one they go to the origin of the document's address, if
+	// the document agrees.
 	OpenAPI string `json:"openapi,omitempty"`
 
-	// InProcess is a server of the embedder's own process. Its handlers get the values of
-	// the context of each call, such as that of catalog.InvocationOf. Its hints are
+	// InProcess is a server of the embedder's own process. Its handlers get the values of the
+	// context of each call, such as the value that catalog.InvocationOf returns. Its hints are
 	// believed, and its tools not pinned unless Pin says so. Each host adds a middleware to
 	// the server, which stays.
 	InProcess *sdk.Server `json:"-"`
@@ -65,8 +65,8 @@ type Server struct {
 	// Defaults to 30 s; 100 ms to 10 min. Time in which this process stands still does not
 	// count, here and in CallTimeout.
 	ConnectTimeout time.Duration `json:"-"`
-	// CallTimeout bounds one call, without the time in which a person is asked, and each
-	// look at a call that the server goes on with as a task. Defaults to 60 s; 100 ms to 1 h.
+	// CallTimeout bounds one call, without the time in which a person is asked, and each look
+	// at a call that the server continues as a task. Defaults to 60 s; 100 ms to 1 h.
 	CallTimeout time.Duration `json:"-"`
 
 	// MaxConcurrent bounds the calls in flight, and RatePerSecond how many may start.

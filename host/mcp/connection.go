@@ -69,7 +69,7 @@ func (r *recording) Connect(ctx context.Context) (sdk.Connection, error) {
 	return conn, err
 }
 
-// ready is a transport whose connection exists already.
+// ready is a transport with a connection that exists already.
 type ready struct{ conn sdk.Connection }
 
 // Connect returns the connection.
@@ -85,7 +85,7 @@ func (c *connection) stateless() bool {
 	return r != nil && r.ProtocolVersion >= statelessVersion
 }
 
-// programEnds waits for the end of a program whose connection has ended.
+// programEnds waits for the end of the program after the end of its connection.
 func (c *connection) programEnds() bool {
 	if c.program == nil {
 		return false
@@ -108,7 +108,7 @@ func (c *connection) change() {
 	}
 }
 
-// loseServer ends the calls of a connection whose server is not there any more.
+// loseServer ends the calls of a connection when its server is not there any more.
 //
 // The keeper learns of it through lost and connects again; the session itself
 // would take longer to notice.
@@ -187,7 +187,8 @@ func traceMeta(ctx context.Context) sdk.Meta {
 	return meta
 }
 
-// described is a server with an OpenAPI document, whose operations are its tools.
+// described is a server with an OpenAPI document. The operations of the document are its
+// tools.
 type described struct {
 	doc        *openapi.Document
 	server     *openapi.Server

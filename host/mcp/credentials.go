@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// credentialName matches the names of headers and variables whose values prove who the host is.
+// credentialName matches the names of headers and variables with values that prove who the
+// host is.
 var credentialName = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|credential`)
 
 // minCredential is how long a value is that is looked for: a shorter one stands in other words.

@@ -11,9 +11,9 @@
 // OpenAPI document: its operations are the tools then. A [Status] says how a server is. What the
 // tools of a server were when it was first seen is pinned; a [Difference] says what has
 // changed since, a [Finding] what is suspicious. A question is what a server wants to know
-// from a person in the middle of a call: see codemode.Question. A task is a call that a
-// server goes on with by itself, and which is asked for until it ends. [SignIns] keeps the
-// tokens of servers that want a sign-in.
+// from a person in the middle of a call: see codemode.Question. A task is a call that a server
+// continues by itself; the host asks for it until it ends. [SignIns] keeps the tokens of
+// servers that want a sign-in.
 //
 // # Lifecycle
 //
@@ -40,14 +40,14 @@
 // # Failure
 //
 // Every error of Call is an *[Error] with a [Code], or a *codemode.InputRequired: a person
-// has to answer, and the call is made again with the answers. An answer whose isError is set
-// is an answer and no error. Error.Unknown tells calls that may have taken effect
-// from those that cannot have. After a call that ran out of time the list of tools
-// is asked for; a server that does not answer that either is disconnected and
-// connected again. So is a server on the network that ends a connection with a
-// request in flight and then refuses a fresh one. Where such a server has forgotten the
-// session, the session is started again, and the call, which did not run, is made again once. A task outlives the connection, but
-// not the host: only one that has asked a person is found again after a restart.
+// has to answer, and the call is made again with the answers. An answer with isError set is an
+// answer and no error. Error.Unknown tells calls that may have taken effect from those that
+// cannot have. After a call that ran out of time the list of tools is asked for; a server that
+// does not answer that either is disconnected and connected again. So is a server on the
+// network that ends a connection with a request in flight and then refuses a fresh one. Where
+// such a server has forgotten the session, the session is started again, and the call, which
+// did not run, is made again once. A task outlives the connection, but not the host: only one
+// that has asked a person is found again after a restart.
 //
 // # Trust
 //
@@ -57,15 +57,15 @@
 // others stay. What cannot be read in an input schema is left out of it, and named in the log. Their hints about reading and repeating count only
 // where the Server says so. They are offered no roots and no sampling. Their questions go
 // to the person behind the call that they belong to, in number, size and shape bounded:
-// over HTTP that is the call whose stream carried the question, otherwise the only session
-// that has calls in flight; if there are several, the question is declined. Redirects are
-// followed within the configured origin alone, so that headers with credentials reach no other.
+// over HTTP that is the call on the stream of the question, otherwise the only session that
+// has calls in flight; if there are several, the question is declined. Redirects are followed
+// within the configured origin alone, so that headers with credentials reach no other.
 //
 // A tool that is new or has changed since it was pinned is quarantined: it is not in Tools,
 // and Call refuses it, until Accept. What is seen first is trusted. What a tool's
 // description says to a model is beyond what this package can judge; findings point a
-// person at characters that do not show, at names that look like those of another server,
-// and at words of a short list of patterns.
+// person at characters that do not show, at names that look like names of another server, and
+// at words of a short list of patterns.
 //
 // A token goes to the configured address and to no other, and to the authorization server
 // that it came from. It is in no error, and in no file but the encrypted ones of SignIns.

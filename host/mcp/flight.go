@@ -32,12 +32,12 @@ type flight struct {
 	asked int
 }
 
-// flights are those of one connection.
+// flights are the flights of one connection.
 type flights struct {
 	mu   sync.Mutex
 	open map[*flight]bool
-	// owners are the flights whose own streams carried questions that were not handled
-	// yet, by question. The SDK hands on a question without its stream.
+	// owners are, by question that was not handled yet, the flights on the streams that
+	// carried it. The SDK hands on a question without its stream.
 	owners map[string][]*flight
 	tokens uint64 // given to flights
 }
@@ -97,8 +97,9 @@ func questionKey(p *sdk.ElicitParams) string {
 	return string(text)
 }
 
-// owner returns the flight that a question belongs to: that whose stream carried it, or the
-// only one there is, or one of several that are all of one session. It is nil otherwise.
+// owner returns the flight that a question belongs to: the flight on the stream that carried
+// it, or the only flight, or one of several that are all of one session. Otherwise it returns
+// nil.
 //
 // Two streams may carry the same question before either is handled. Then it is not known
 // which is which, and it counts like a question that came by no stream.
@@ -135,7 +136,7 @@ func sameCaller(a, b *flight) bool {
 	return a == b || a.caller.Identity() != "" && a.caller.Identity() == b.caller.Identity()
 }
 
-// put asks a person. The time of the call does not run meanwhile.
+// put asks a person. The time of the call stands still until the answer.
 func (f *flight) put(ctx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -44,7 +44,7 @@ type limitedBody struct {
 	io.Closer
 }
 
-// failureOf is the answer to a request whose real answer was refused.
+// failureOf returns the answer to a request after its real answer was refused.
 func failureOf(r *http.Request, refused error) ([]byte, error) {
 	body, err := r.GetBody()
 	if err != nil {

@@ -119,7 +119,7 @@ func (g *greeting) discover(ctx context.Context, next sdk.MethodHandler, r sdk.R
 	if g.discovered && g.begun.err != nil {
 		return found.result, nil
 	}
-	return nil, errSilent // the SDK goes on with initialize, whose outcome is there
+	return nil, errSilent // the SDK continues with initialize, and its outcome is there
 }
 
 // versionError says that the server speaks no version that this host does. It is nil

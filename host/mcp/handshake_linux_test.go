@@ -38,7 +38,7 @@ func seeing(t *testing.T, s Server) (Server, func() string) {
 }
 
 // picky is a server that knows one way to start a session. unknown is what it does at
-// server/discover, and says whether it goes on.
+// server/discover, and says whether it continues.
 func picky(unknown func(r *raw, q request) (bool, error)) func(*raw) error {
 	return func(r *raw) error {
 		begun := false

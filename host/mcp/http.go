@@ -15,9 +15,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// newClient returns a client for one connection, whose requests end with life. gone is
-// told that the server is not there any more; it must not block. probeTimeout bounds one
-// attempt to find that out.
+// newClient returns a client for one connection. Its requests end with life. gone is told that
+// the server is not there any more; it must not block. probeTimeout bounds one attempt to find
+// that out.
 //
 // Compression is off, because a limit on compressed bytes would not bound what
 // they decode to.
@@ -107,8 +107,8 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// boundJSON reads one answer. One that is not accepted becomes the failure of its
-// call, so that other calls of the connection go on.
+// boundJSON reads one answer. An answer that is not accepted becomes the failure of its call,
+// so that other calls of the connection continue.
 func boundJSON(r *http.Request, resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
 	if cerr := resp.Body.Close(); err == nil {

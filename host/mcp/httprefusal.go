@@ -98,7 +98,7 @@ func retrySeconds(header string) (int, bool) {
 }
 
 // refuse looks at the answer to a message that is not 2xx. Where a call waits for it, it
-// becomes the failure of that call, so that others of the connection go on.
+// becomes the failure of that call, so that other calls of the connection continue.
 func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOtherBody))
 	if cerr := resp.Body.Close(); err == nil {

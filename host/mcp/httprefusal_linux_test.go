@@ -102,8 +102,8 @@ func TestInputsWithASession(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfHTTP: a refusal keeps its status, a piece of its body, and when to try
-// again; the connection goes on.
+// TestRefusalsOfHTTP: a refusal keeps its status, a piece of its body, and when to try again;
+// the connection stays.
 func TestRefusalsOfHTTP(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -213,8 +213,8 @@ func TestRedirectWithinTheOrigin(t *testing.T) {
 	}
 }
 
-// TestBodiesAsTheyCome: compressed without being asked, with a byte order mark, as events
-// whose lines end in a lone carriage return.
+// TestBodiesAsTheyCome: compressed without being asked, with a byte order mark, as events with
+// lines that end in a lone carriage return.
 func TestBodiesAsTheyCome(t *testing.T) {
 	t.Parallel()
 	const reply = `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`

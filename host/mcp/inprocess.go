@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A server of the embedder's own process is connected over pipes, so that what it sends
-// is bounded like that of any other. Its handlers get the values of the context of the
+// A server of the embedder's own process is connected over pipes, so that what it sends is
+// bounded like messages of any other server. Its handlers get the values of the context of the
 // call, which pipes do not carry: a request names the call by a token in its _meta.
 
 // metaCall is the member of _meta that names a call of this process.

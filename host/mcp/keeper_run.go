@@ -64,7 +64,7 @@ func (k *keeper) run(ctx context.Context) {
 }
 
 // tellDown warns that the server is not connected, once for each cause until it is connected
-// again. Digits, such as those of a port or a time, make no other cause.
+// again. Digits, as in a port or a time, make no other cause.
 func (k *keeper) tellDown(err error, retry any) {
 	level := slog.LevelDebug
 	if cause := permanent(err) + digits.ReplaceAllString(err.Error(), ""); cause != k.toldDown {
@@ -115,7 +115,7 @@ func (k *keeper) serve(ctx context.Context, first func(), stamp string) (err err
 	}
 }
 
-// refresh lists the tools and makes them those of the server.
+// refresh lists the tools and makes them the tools of the server.
 //
 // An error ends the connection: a server that cannot list its tools is not
 // usable.

@@ -88,7 +88,7 @@ func (l *lineLog) lastWords() string {
 	return bounded(l.words.Last(), maxLastWords)
 }
 
-// noMessage is what is odd about a server whose output is no message.
+// noMessage returns the error about a line of a server's output that is no message.
 func noMessage(line string) error {
 	return fmt.Errorf("its standard output is not MCP: %q", bounded(line, 100))
 }

@@ -51,8 +51,8 @@ func (l *listing) add(raw json.RawMessage) {
 		l.leaveOut(name, "its name must be 1 to 256 printable bytes without spaces around them")
 		return
 	}
-	// A name is the first one's that has it, whatever becomes of that one: its pin must not
-	// be that of another tool.
+	// A name belongs to the first tool that has it, even if that tool is left out: its pin
+	// must not be the pin of another tool.
 	twice := l.offered.has(name)
 	if !twice {
 		l.offered[name] = pinnedOf(o)

@@ -12,8 +12,8 @@ import (
 
 // Login signs in to a server: it listens on loopback, calls show with the link that a
 // browser has to open, and returns once the browser has come back, or ctx ends. It is
-// the sign-in of who, if OAuth.Per of the server is SignInPerUser. The zero Session stands
-// for the host, whose sign-in the tools of such a server are listed with.
+// the sign-in of who, if OAuth.Per of the server is SignInPerUser. The zero Session stands for
+// the host: its sign-in is used to list the tools of such a server.
 func (s *SignIns) Login(ctx context.Context, server Server, who codemode.Session, show func(link string) error) (SignIn, error) {
 	target, err := server.signInTarget()
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Server) startDigest() string {
 	return digest(fmt.Sprintf("%q %q %q %q", s.Command, s.Args, s.Dir, s.URL))
 }
 
-// recall returns how to start the server, as far as an earlier process has found out.
+// recall returns how to start the server, if an earlier process has found out.
 func (k *keeper) recall(ctx context.Context) handshake {
 	if k.pins.docs == nil {
 		return handshakeUnknown

@@ -118,7 +118,7 @@ func (c *connection) request(ctx context.Context, t *Tool, input json.RawMessage
 	return raw, nil
 }
 
-// requestError translates the failure of a request. Those of the network stay.
+// requestError translates the failure of a request. Failures of the network stay.
 func requestError(t *Tool, err error) error {
 	var input *openapi.InputError
 	var status *openapi.StatusError

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shifty is a server whose list is that of a file. It announces a change when it is called.
+// shifty is a server that reads its list from a file. It announces a change when it is called.
 func shifty(t testing.TB, list string) (Server, func(list string)) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "list.json")

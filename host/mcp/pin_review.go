@@ -18,7 +18,7 @@ type Difference struct {
 }
 
 // Difference compares what a server offers now with what was pinned. The server must be
-// connected. A server whose pinning is off has no difference.
+// connected. A server with pinning off has no difference.
 func (s *Servers) Difference(server string) (*Difference, error) {
 	k, err := s.keeper(server)
 	if err != nil {

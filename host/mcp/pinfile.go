@@ -22,8 +22,8 @@ import (
 // host never writes it.
 type Pins struct{ docs documents.Store }
 
-// NewPins returns the pins that a driver keeps, whose contents are sealed if others can
-// write to it. It is for drivers of this module.
+// NewPins returns the pins that a driver keeps. Their contents are sealed if others can write
+// to it. It is for drivers of this module.
 func NewPins(docs documents.Store) *Pins { return &Pins{docs} }
 
 // MaxPinBytes bounds the pins of a server, in bytes: a whole list, and what surrounds each
@@ -33,7 +33,7 @@ const MaxPinBytes = 2 * maxListBytes
 // pinsExt is the extension of the documents of pins.
 const pinsExt = ".json"
 
-// pins are those of one server, in memory if docs is nil.
+// pins are the pins of one server, in memory if docs is nil.
 type pins struct {
 	server string
 	docs   documents.Store
@@ -103,8 +103,8 @@ func (p *pins) store(ctx context.Context, tools pinnedTools) error {
 	return p.write(tools, func(text []byte) error { return p.docs.Replace(ctx, p.name(), text, time.Time{}) })
 }
 
-// start makes tools the pins of a server that is seen first. If another process has seen it
-// meanwhile, the error is fs.ErrExist.
+// start makes tools the pins of a server that is seen first. If another process has seen it by
+// then, the error is fs.ErrExist.
 func (p *pins) start(ctx context.Context, tools pinnedTools) error {
 	return p.write(tools, func(text []byte) error { return p.docs.Create(ctx, p.name(), text, time.Time{}) })
 }
@@ -128,7 +128,7 @@ func (p *pins) write(tools pinnedTools, write func(text []byte) error) error {
 }
 
 // others returns the names of the tools of all servers that have pins in the same place,
-// so that a tool can be compared with those of servers that are not connected.
+// so that a tool can be compared with tools of servers that are not connected.
 func (p *pins) others(ctx context.Context) (map[string][]string, error) {
 	out := map[string][]string{}
 	if p.docs == nil {

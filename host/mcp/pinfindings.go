@@ -133,8 +133,8 @@ var instructionPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(~/\.(ssh|aws|gnupg|netrc)|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow))`),
 }
 
-// lookalikes finds tools whose names look like tools of other servers without being the
-// same. The argument is the names by server; so is the result.
+// lookalikes finds tools with names that look like, but are not, names of other servers'
+// tools. The argument is the names by server; so is the result.
 func lookalikes(names map[string][]string) map[string][]Finding {
 	type owner struct{ server, tool string }
 	bySkeleton := map[string][]owner{}

@@ -16,7 +16,7 @@ import (
 // asError is errors.As.
 func asError(err error, target **Error) bool { return errors.As(err, target) }
 
-// progressing is a server whose tool says how far it is, before it answers.
+// progressing is a server with a tool that says how far it is, before it answers.
 func progressing() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "progressing", Version: "1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "build", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -79,7 +79,7 @@ func visitable(address string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && local
 }
 
-// What may stand in the schema of a form, and in that of a field. It is what the protocol
+// What may stand in the schema of a form, and in the schema of a field: what the protocol
 // allows, and what does no harm.
 var (
 	formKeywords  = []string{"$schema", "type", "title", "description", "properties", "required", "additionalProperties"}
@@ -211,7 +211,7 @@ type resumeState struct {
 	Answered []string `json:"answered,omitempty"`
 }
 
-// inputRequired is the error of a call that cannot go on before a person has answered.
+// inputRequired returns the error of a call that cannot continue before a person has answered.
 func inputRequired(questions []codemode.Question, state resumeState) error {
 	raw, err := json.Marshal(state)
 	if err != nil {

@@ -236,7 +236,7 @@ func TestQuestionsThatAreRefused(t *testing.T) {
 			if e.Code != c.code || !strings.Contains(e.Message, c.text) || !strings.Contains(e.Message, "MCP server ask") {
 				t.Errorf("%+v", e)
 			}
-			w.call(t, "ask", "t", `{}`) // the connection goes on
+			w.call(t, "ask", "t", `{}`) // the connection stays
 		})
 	}
 }

@@ -24,6 +24,6 @@ type Request struct {
 	// Progress is told how far the call is, if the server says so: an object with done, and
 	// perhaps total and message. It may be nil.
 	Progress func(json.RawMessage)
-	// Ask puts a question of the server to a person while the call goes on. It may be nil.
+	// Ask puts a question of the server to a person while the call runs. It may be nil.
 	Ask func(context.Context, codemode.Question) (codemode.QuestionAnswer, error)
 }

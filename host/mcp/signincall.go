@@ -48,8 +48,8 @@ func (k *keeper) callSignedIn(ctx context.Context, r Request) (json.RawMessage, 
 	return k.signInFor(r, behind, raw, err)
 }
 
-// signInFor is what becomes of a call that has so much behind it: its answer, or the question
-// to sign in.
+// signInFor returns the answer of a call that has so much behind it, or the question to sign
+// in.
 func (k *keeper) signInFor(r Request, behind *signInRounds, raw json.RawMessage, err error) (json.RawMessage, error) {
 	var required *oauth.Required
 	var failed *oauth.Error

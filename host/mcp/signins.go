@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
-// SignInPer says whose consent the calls of a server need.
+// SignInPer says who has to consent to the calls of a server.
 type SignInPer string
 
 // The values of OAuth.Per.
@@ -30,7 +30,7 @@ type OAuth struct {
 	Off bool
 	// Per says who signs in. Defaults to SignInPerHost.
 	Per SignInPer
-	// ClientID and ClientSecret are those of a client that you have registered with the
+	// ClientID and ClientSecret identify a client that you have registered with the
 	// authorization server Issuer. Without Issuer they are for the first server that asks.
 	ClientID     string
 	ClientSecret func() (string, error)
@@ -70,8 +70,8 @@ type SignIn struct {
 	// ListsOnly is set for the host's own sign-in to a server that users sign in to: the
 	// host lists the tools with it, and no call uses it.
 	ListsOnly bool
-	// Session has the agent and the session key whose sign-in it is, or else the session
-	// id, if it is a user's.
+	// Session has the agent and the session key that the sign-in belongs to, or else the
+	// session id, if it is a user's.
 	Session codemode.Session
 	Issuer  string
 	Scopes  []string
@@ -98,8 +98,8 @@ func OpenSignIns(dir string, o SignInOptions) (*SignIns, error) {
 	return NewSignIns(documents.Sealed(docs, documents.Encrypted(o.Cipher)), o), nil
 }
 
-// NewSignIns returns the sign-ins that a driver keeps, whose contents are encrypted. It is
-// for drivers of this module; o.Cipher does not count.
+// NewSignIns returns the sign-ins that a driver keeps. Their contents are encrypted. It is for
+// drivers of this module; o.Cipher does not count.
 func NewSignIns(encrypted documents.Store, o SignInOptions) *SignIns {
 	opened := oauth.Options{Logger: o.Logger}
 	if o.OnSignIn != nil {
@@ -113,13 +113,14 @@ func NewSignIns(encrypted documents.Store, o SignInOptions) *SignIns {
 // leads back there. The handler needs no token of the host: a link works once.
 func (s *SignIns) Callback(address string) http.Handler { return s.client.Callback(address) }
 
-// ownerOfUser is whose sign-in the calls of a session use, where users sign in.
+// ownerOfUser returns the owner of the sign-in that a session's calls use, where users sign
+// in.
 func ownerOfUser(c codemode.Session) oauth.Owner {
 	return (&oauth.Server{PerUser: true}).OwnerOf(c)
 }
 
-// ownerOf is whose sign-in a command means. The zero Session is the host's own, also
-// where users sign in.
+// ownerOf returns the owner of the sign-in that a command means. The zero Session means the
+// host's own, also where users sign in.
 func ownerOf(target *oauth.Server, who codemode.Session) oauth.Owner {
 	if who.AgentID == "" && who.SessionKey == "" {
 		return oauth.Owner{}

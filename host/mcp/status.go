@@ -11,7 +11,7 @@ type State string
 
 // The states of a server.
 const (
-	StateConnecting State = "connecting" // the first attempt goes on
+	StateConnecting State = "connecting" // the first attempt still runs
 	StateConnected  State = "connected"
 	StateDown       State = "down" // it is tried again; Error says why it is down
 )

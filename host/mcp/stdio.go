@@ -120,7 +120,7 @@ func (c *lineConn) oversize(prefix []byte) (jsonrpc.Message, error) {
 	return c.fail(id, errTooLarge), nil
 }
 
-// decode returns the messages of one line: one, or those of a batch.
+// decode returns the messages of one line: one, or all of a batch.
 //
 // A batch counts as one line. One with a message that is not valid is refused as
 // a whole.
@@ -225,7 +225,7 @@ func (c *lineConn) settle(id jsonrpc.ID) (answer *capture, awaited bool) {
 // strayAnswer is what the log has once of each connection.
 const strayAnswer = "an MCP server has answered a request that is not waited for, or not any more; such answers are dropped"
 
-// fail returns the answer to a call whose real answer was refused.
+// fail returns the answer to a call after its real answer was refused.
 func (c *lineConn) fail(id jsonrpc.ID, err error) jsonrpc.Message {
 	if capture, _ := c.settle(id); capture != nil {
 		capture.refuse(err)

@@ -50,8 +50,8 @@ func (times *times) note(t *task, s *taskState) {
 	}
 }
 
-// await waits for the end of a task. It costs a timer and a request now and then; the run
-// that waits has no worker meanwhile. If ctx ends, the server is told to stop.
+// await waits for the end of a task. It costs a timer and a request now and then; the run has
+// no worker while it waits. If ctx ends, the server is told to stop.
 //
 // A connection that ends does not end the task: the next one asks for it again.
 func (k *keeper) await(ctx context.Context, r Request, t *task, answered []string) (json.RawMessage, error) {
@@ -193,8 +193,8 @@ func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *t
 	return &s, nil
 }
 
-// ofTask makes the error of a request about a task that of the call, which goes on at the
-// server.
+// ofTask makes the error of a request about a task the error of the call, which continues at
+// the server.
 func ofTask(err error, unknown bool) error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		e.Unknown = unknown
@@ -237,8 +237,8 @@ func withTaskName(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, taskNameKey{}, id)
 }
 
-// taskRefused is the error of a call that a server goes on with as a task, and about which
-// it tells no more before someone has signed in. The call must not be made again.
+// taskRefused is the error of a call that a server continues as a task. The server tells no
+// more about it before someone has signed in. The call must not be made again.
 type taskRefused struct {
 	state resumeState
 	err   error

@@ -341,7 +341,7 @@ func TestATaskWithoutAnEndIsGivenUp(t *testing.T) {
 	waitForFile(t, notes, "tasks/cancel T 1")
 }
 
-// TestResultsOfTasksAreBounded as those of calls are.
+// TestResultsOfTasksAreBounded as results of calls are.
 func TestResultsOfTasksAreBounded(t *testing.T) {
 	t.Parallel()
 	k := &keeper{name: "s", server: Server{MaxResultBytes: 8}}

@@ -8,8 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The extension of the protocol by which a server goes on with a call by itself, and the
-// methods of it.
+// The extension of the protocol by which a server continues a call by itself, and its methods.
 const (
 	tasksExtension = "io.modelcontextprotocol/tasks"
 	methodTaskGet  = "tasks/get"
@@ -23,7 +22,7 @@ const (
 	maxNamed  = 7 * 24 * time.Hour // the longest duration
 )
 
-// task is a call that a server goes on with by itself. Its fields go into a run's record.
+// task is a call that a server continues by itself. Its fields go into a run's record.
 type task struct {
 	ID string `json:"id"`
 	// Poll is how long the server wants to be left alone, Until when the task is given up.
@@ -31,7 +30,7 @@ type task struct {
 	Until time.Time     `json:"until"`
 }
 
-// taskParams are those of all methods of tasks.
+// taskParams are the parameters of all methods of tasks.
 type taskParams struct {
 	sdk.ParamsBase
 	TaskID         string               `json:"taskId"`

@@ -11,7 +11,7 @@ type times struct {
 
 	discoverWait time.Duration // how long a program may leave server/discover unanswered before it gets initialize
 	probeTimeout time.Duration // bounds one attempt to reach a server
-	endGrace     time.Duration // how long after its output a program may take to end, so that its end explains that of the connection
+	endGrace     time.Duration // how long after its output a program may take to end, so that its end explains the end of the connection
 	pipeGrace    time.Duration // how long output is still read after a program is gone, for a descendant that left its group and holds the pipes
 
 	emptyRound, maxEmptyRound time.Duration // how long a call that was put off waits first; it doubles

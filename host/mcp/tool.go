@@ -21,7 +21,7 @@ type Tool struct {
 	// Title is for people. Optional.
 	Title       string
 	Description string
-	// Input is the JSON Schema of the argument, always an object, Output that of
+	// Input is the JSON Schema of the argument, always an object. Output is the schema of
 	// structuredContent, if the server gave one.
 	Input, Output json.RawMessage
 	// ReadOnly and Idempotent are promises: of the protocol for operations, and for
@@ -61,7 +61,7 @@ func (t *Tool) offeredName() string { return cmp.Or(t.offered, t.Name) }
 // they start with a space.
 var operationPins = map[Operation]string{ResourcesList: " resources", ResourcesRead: " resources", PromptsList: " prompts", PromptsGet: " prompts"}
 
-// isOperation reports whether a name is that of an operation.
+// isOperation reports whether a name is an operation's name.
 func isOperation(name string) bool {
 	return slices.ContainsFunc(operations, func(op Tool) bool { return op.Name == name })
 }
