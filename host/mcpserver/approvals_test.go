@@ -205,7 +205,7 @@ func TestCallersThatCannotBeAsked(t *testing.T) {
 	s := newServer(t, h, mcpserver.Options{})
 	everyWay(t, s, nil, func(t *testing.T, client *mcp.ClientSession) {
 		_, got := call(t, client, "exec", map[string]any{"code": writes})
-		for got["reason"] == "pending_tools" { // the call has not come to its question
+		for got["reason"] == "pending_tools" { // the call has not asked its question yet
 			_, got = call(t, client, "wait", map[string]any{"runId": got["runId"]})
 		}
 		if got["status"] != "waiting" || got["reason"] != "approval" || got["waitingFor"] == nil {
@@ -290,7 +290,7 @@ func TestStatesOfOthers(t *testing.T) {
 	if err != nil || done.IsError || len(c.taken()) != 1 {
 		t.Fatalf("%v: %+v", err, done)
 	}
-	// The same again is a repetition of a request whose answer was lost. It has no effect.
+	// The same again repeats a request after its answer was lost. It has no effect.
 	if again, err := mine.CallTool(context.Background(), p); err == nil && !again.IsError {
 		t.Errorf("repeated: %+v", again)
 	}

@@ -87,8 +87,8 @@ func (c *toolCall) last(ctx context.Context, res *host.Result) *host.Result {
 	return res
 }
 
-// unanswered is the result of a call whose client was asked and has not answered. A run
-// whose client has gone is of no more use.
+// unanswered returns the result of a call when its client was asked and has not answered. A
+// run is of no more use once its client has gone.
 func (c *toolCall) unanswered(ctx context.Context, res *host.Result, waiting []*policy.Approval, why error) (*mcp.CallToolResult, error) {
 	if ctx.Err() != nil {
 		res, waiting = c.server.host.Abort(context.WithoutCancel(ctx), c.caller, res.RunID), nil

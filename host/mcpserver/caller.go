@@ -21,8 +21,8 @@ func withCaller(ctx context.Context, s host.Session) context.Context {
 	return context.WithValue(ctx, callerKey{}, s)
 }
 
-// callerOf returns the session that a request acts for: that of the HTTP request it
-// came with, else that of its stream.
+// callerOf returns the session that a request acts for: the session of the HTTP request it
+// came with, else the session of its stream.
 func callerOf(ctx context.Context, extra *mcp.RequestExtra) host.Session {
 	if extra != nil && extra.TokenInfo != nil {
 		if s, ok := extra.TokenInfo.Extra[callerExtra].(host.Session); ok {
@@ -39,8 +39,8 @@ func overStreams(extra *mcp.RequestExtra) bool { return extra == nil || extra.To
 // callerExtra is where the TokenInfo of an HTTP request has its session.
 const callerExtra = "quoin"
 
-// identified hands the session of a request to the SDK, as the user whose bearer
-// token it has: the connection of one user is refused to all others.
+// identified hands the session of a request to the SDK, as the user with its bearer token: the
+// connection of one user is refused to all others.
 func identified(next http.Handler) http.Handler {
 	verify := func(_ context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		s, ok := r.Context().Value(callerKey{}).(host.Session)

@@ -93,8 +93,8 @@ func (s *Server) findDirect() map[string]directTool {
 // badInName matches what the names of tools must not have in MCP.
 var badInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// named gives each tool a name of its own: its own one, and that of its owner in front
-// where several tools have the same.
+// named gives each tool a name that no other has: its own name, with its owner's name in front
+// where several tools have the same name.
 func (s *Server) named(found map[string]catalog.Description) map[string]directTool {
 	byName := map[string][]catalog.Description{modeltools.Exec: {{}}, modeltools.Wait: {{}}}
 	for _, d := range found {

@@ -19,7 +19,7 @@
 //
 // A client that does not follow the progress of a call gives up on it, so exec and wait
 // answer within Options.Wait. A wait with a progress token takes as long as the settings of
-// the host allow, and its client hears every 15 s that it goes on. Exec never takes longer
+// the host allow, and its client hears every 15 s that it still runs. Exec never takes longer
 // than Options.Wait: its client does not know its run yet. A client that gives up on a wait
 // leaves the run as it is.
 //
@@ -30,8 +30,8 @@
 // the client brings back, before by requests over its connection. Other clients read in
 // the waiting result what a person has to do, and where. The state is sealed with
 // Options.Cipher, and an answer counts for the session, the call and the approval that it
-// names. A client whose answer does not fit is told what it lacks, and after a few such answers the
-// answer is no.
+// names. A client with an answer that does not fit is told what it lacks, and after a few such
+// answers the answer is no.
 //
 // # Direct tools
 //

@@ -16,5 +16,6 @@ func (s *Server) Tenth() {
 	s.times = t
 }
 
-// Beat has clients hear sooner that their programs go on. Call it before the first request.
+// Beat has clients hear sooner that their programs still run. Call it before the first
+// request.
 func (s *Server) Beat(every time.Duration) { s.times.heartbeat = every }

@@ -53,8 +53,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handle(w, r, host.Session{})
 }
 
-// Handle answers a request of a known session whose origin and address have been
-// checked: it is a gateway.Mount. Options.Session, if set, decides the session.
+// Handle answers a request of a known session. Its origin and address have been checked.
+// Handle is a gateway.Mount. Options.Session, if set, decides the session.
 func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Session) {
 	if s.options.Session != nil {
 		var err error
@@ -98,8 +98,8 @@ func methodOf(body []byte) string {
 	return request.Method
 }
 
-// readBody reads the body of a request, as far as it may be long. It answers the
-// request itself if it is longer.
+// readBody reads the body of a request. It answers the request itself if the body is longer
+// than it may be.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, m *metered) ([]byte, bool) {
 	charged := &quota.Reader{Of: r.Body, Meter: s.http.bodies, Owner: quota.OwnerOf(m.caller)}
 	m.body = charged

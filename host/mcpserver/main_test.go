@@ -31,7 +31,7 @@ var (
 	me    = host.Session{AgentID: "agent", SessionID: "session"}
 )
 
-// eras are the revisions that clients of the tests speak: that of the stateless era,
+// eras are the revisions that clients of the tests speak: the revision of the stateless era,
 // and the last one before.
 var eras = []string{"2026-07-28", "2025-11-25"}
 

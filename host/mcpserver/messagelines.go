@@ -110,13 +110,13 @@ func (m *messageLines) takeOne(text json.RawMessage) ([]byte, error) {
 	}
 	var object struct{ ID, Method, Result, Error json.RawMessage }
 	if json.Unmarshal(text, &object) == nil && object.Method == nil && (object.Result != nil || object.Error != nil) {
-		m.report("an answer that is not one") // to answer it could go on without end
+		m.report("an answer that is not one") // to answer it could cause answers without end
 		return nil, nil
 	}
 	return nil, m.refuse(object.ID, jsonrpc.CodeInvalidRequest, `a line that is JSON, but no message of JSON-RPC: expected an object with "jsonrpc": "2.0" and a "method", and with an "id" if it is a request`)
 }
 
-// refuse answers a line that is no message. The id is that of the line, if it has one.
+// refuse answers a line that is no message, with the line's id, if it has one.
 func (m *messageLines) refuse(id json.RawMessage, code int64, why string) error {
 	m.report(why)
 	if len(id) == 0 || !strings.ContainsRune(`"-0123456789`, rune(id[0])) {

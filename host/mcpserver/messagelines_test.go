@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// throughLines returns what becomes of a stream: what is read on, and what is answered.
+// throughLines returns what is read of a stream, and what is answered.
 func throughLines(t *testing.T, stream string) (read, answered string) {
 	t.Helper()
 	var out bytes.Buffer

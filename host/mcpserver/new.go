@@ -115,7 +115,7 @@ func (o Options) filled() (_ Options, err error) {
 	return o, nil
 }
 
-// follow keeps the direct tools in line with those of the host until ctx ends. Clients
+// follow keeps the direct tools in line with the host's direct tools until ctx ends. Clients
 // that listen are told of every change.
 func (s *Server) follow(ctx context.Context, changed <-chan struct{}) {
 	for {

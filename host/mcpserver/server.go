@@ -23,7 +23,7 @@ type Server struct {
 	http    *transports
 	direct  directTools
 	stop    func() // ends what follows the host, and waits for it
-	// process tells the connections that this process has opened from those of others.
+	// process tells the connections that this process has opened from others.
 	process string
 	tasks   *Tasks
 	drivers *drivers

@@ -56,7 +56,7 @@ func (w *writer) Close() error { return nil }
 // them.
 const listen = "subscriptions/listen"
 
-// answering is a transport whose connection ends once what was asked is answered.
+// answering is a transport with a connection that ends once what was asked is answered.
 type answering struct {
 	mcp.Transport
 	within time.Duration // of the end of the input

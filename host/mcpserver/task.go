@@ -45,11 +45,11 @@ type task struct {
 	Error   *taskError                   `json:"error,omitempty"`
 }
 
-// maxTaskOutput bounds the output of a task in bytes. It is several times that of one
+// maxTaskOutput bounds the output of a task in bytes. It is several times the bound of one
 // result.
 const maxTaskOutput = 1 << 20
 
-// takeOutput adds output, as far as it fits.
+// takeOutput adds the output that fits.
 func (t *task) takeOutput(more []host.Output) {
 	size := 0
 	for _, o := range t.Output {

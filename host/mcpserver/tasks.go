@@ -64,9 +64,8 @@ func (s *Server) addTasks() error {
 	)
 }
 
-// taskMiddleware answers a call whose client takes tasks, and checks what
-// holds for all methods of tasks. It stands around the handlers of tools: the results
-// of those cannot be tasks.
+// taskMiddleware answers calls of clients that take tasks, and checks what holds for all
+// methods of tasks. It stands around the handlers of tools: their results cannot be tasks.
 func (s *Server) taskMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if call, ok := req.(*mcp.CallToolRequest); ok && takesTasks(call.ClientCapabilities()) && becomesTask(call) {
@@ -148,7 +147,7 @@ func (s *Server) taskOf(ctx context.Context, caller host.Session, id string) (*t
 	return t, nil
 }
 
-// asks returns a call in whose name a task asks and is answered.
+// asks returns a call: the task asks in its name and is answered.
 func (s *Server) asks(ctx context.Context, ss *mcp.ServerSession, p *taskParams) *toolCall {
 	req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{Meta: p.Meta}}
 	return &toolCall{server: s, req: req, caller: callerOf(ctx, nil), can: s.elicitationOf(req.ClientCapabilities()), stateless: true}
@@ -201,8 +200,8 @@ func (s *Server) detailed(t *task) *taskResult {
 	return s.result(t, "complete")
 }
 
-// updateTask takes answers to what a task asks. Those of an approval with several
-// questions are kept until all are there. Answers to anything else are ignored.
+// updateTask takes answers to what a task asks. Answers to an approval with several questions
+// are kept until all are there. Answers to anything else are ignored.
 func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskParams) (*acknowledged, error) {
 	c := s.asks(ctx, ss, p)
 	t, err := s.taskOf(ctx, c.caller, p.TaskID)

@@ -41,8 +41,8 @@ func (d *drivers) rest(wait time.Duration) bool {
 	}
 }
 
-// drive goes on with a run until it ends, waits for people alone, or no client has asked
-// for its task for a while. The channel is closed when there may be news of it.
+// drive continues a run until it ends, waits for people alone, or no client has asked for its
+// task for a while. The channel is closed when there may be news of it.
 func (s *Server) drive(caller host.Session, runID string) <-chan struct{} {
 	s.drivers.mu.Lock()
 	defer s.drivers.mu.Unlock()
@@ -68,7 +68,8 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 		delete(s.drivers.tasks, runID)
 		close(d.done)
 	}()
-	// No request bounds it: a client that goes away finds its task as far as it came.
+	// No request bounds it: a client that goes away finds its task in the state that it has
+	// reached.
 	ctx, unlock, err := s.tasks.driver(s.drivers.open, runID, s.times.driveStep)
 	if errors.Is(err, context.Canceled) {
 		s.options.Logger.Debug("a task is left to the process that drives it", "run", runID)
@@ -103,7 +104,7 @@ type arrival interface {
 	Release() (stored bool)
 }
 
-// enter stores what a wait came to, and tells the host whether it has arrived. It reports
+// enter stores the result of a wait, and tells the host whether it has arrived. It reports
 // whether the wait counts, and whether the task was over before.
 func (s *Server) enter(ctx context.Context, d *taskDriver, runID string, res *host.Result, a arrival) (counts, over bool) {
 	// What the store keeps as the end of the run is no refusal, whatever its reason is.
@@ -132,7 +133,7 @@ func (s *Server) keepAll(ctx context.Context, d *taskDriver, runID string, res *
 	}
 }
 
-// keep stores what a run came to. It reports whether the task was over before.
+// keep stores the result of a run. It reports whether the task was over before.
 func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.driveStep)
 	defer cancel()
@@ -151,10 +152,10 @@ func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over
 	})
 }
 
-// take enters what a run came to.
+// take enters the result of a run.
 func (t *task) take(res *host.Result) error {
 	if t.Status.ended() {
-		return nil // it was cancelled meanwhile
+		return nil // it was cancelled before
 	}
 	switch {
 	case res.Status == host.StatusWaiting:
@@ -205,8 +206,8 @@ func isGone(res *host.Result) bool {
 	return false
 }
 
-// becomeTask makes a task of a call whose run has not ended in time, if the call may
-// become one. It is stored before the client hears of it.
+// becomeTask makes a task of a call if its run has not ended in time and the call may become
+// one. It is stored before the client hears of it.
 func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 	slot := slotOf(ctx)
 	if slot == nil || res.Status != host.StatusWaiting {

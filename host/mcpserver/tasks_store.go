@@ -36,7 +36,7 @@ type taskDocuments interface {
 	Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error)
 }
 
-// taskExt is the extension of the documents of tasks, whose names are the ids of runs.
+// taskExt is the extension of the documents of tasks. Their names are the ids of runs.
 const taskExt = ".task"
 
 // maxTasks bounds the tasks of one store, maxTask the bytes of one.
@@ -62,8 +62,8 @@ func OpenTasks(dir string, runs *runstore.Dir) (*Tasks, error) {
 	return NewTasks(documents.Sealed(docs, documents.Encrypted(c))), nil
 }
 
-// NewTasks returns the tasks that a driver keeps, whose contents are encrypted, such as
-// those of the method Tasks of package host/postgres.
+// NewTasks returns the tasks in docs: a driver's store with encrypted contents, such as the
+// one that the method Tasks of package host/postgres returns.
 func NewTasks(docs documents.Store) *Tasks { return &Tasks{docs: docs} }
 
 // add stores a new task.

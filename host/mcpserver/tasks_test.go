@@ -152,7 +152,7 @@ func (c *tasker) ack(method string, params map[string]any) {
 	}
 }
 
-// awayApprovals is a store of approvals one of whose methods can fail.
+// awayApprovals is a store of approvals with one method that can fail.
 type awayApprovals struct {
 	policy.MemoryApprovals
 	away atomic.Value // the name of that method
@@ -202,7 +202,7 @@ func TestTasksKeepErrorsOfStores(t *testing.T) {
 }
 
 // TestTasks: a program that does not end in time becomes a task with all its output;
-// one that does end stays a call, and so does that of a client without tasks.
+// a program that does end stays a call, and so does a program of a client without tasks.
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{})
@@ -332,8 +332,8 @@ func TestTasksAsk(t *testing.T) {
 	}
 }
 
-// TestTasksOutliveTheirProcess: another process on the same state answers for a task
-// and goes on with it.
+// TestTasksOutliveTheirProcess: another process on the same state answers for a task and
+// continues it.
 func TestTasksOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

@@ -13,11 +13,11 @@ type times struct {
 	driveRest time.Duration // between two waits
 	keepRest  time.Duration // between two attempts to store what a wait has returned
 
-	// serversWait is how long after its start a server waits, with its answers about tools, for
-	// upstream servers whose tools are not known.
+	// serversWait is how long after its start a server waits, with its answers about tools,
+	// for upstream servers with tools that are not known.
 	serversWait time.Duration
-	// heartbeat is how often a client that follows a program hears that it goes on, so that
-	// it waits on.
+	// heartbeat is how often a client that follows a program hears that it still runs, so that
+	// the client keeps waiting.
 	heartbeat time.Duration
 	// lastAnswers is how long requests that came before the end of a stream may take to be
 	// answered. A program that pipes its requests in has ended its stream by then; a client

@@ -87,7 +87,7 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	id, err := host.ParseWait(arguments(req))
 	c.runID, c.resumes = id, true
 	if req.Params.GetProgressToken() != nil {
-		c.wait = 0 // as long as the settings allow: the client sees that it goes on
+		c.wait = 0 // as long as the settings allow: the client sees that it still runs
 	}
 	return c.perform(ctx, func(ctx context.Context) *host.Result {
 		if err != nil {

@@ -35,7 +35,7 @@ func (s *Server) instructions(caller host.Session) string {
 	return pitch + " Programs reach these MCP servers: " + text.List(names, maxInstructed) + "."
 }
 
-// awaitServers waits, in the first moments of the server, for upstream servers whose tools
+// awaitServers waits, in the first moments of the server, for upstream servers with tools that
 // are not known yet.
 func (s *Server) awaitServers(ctx context.Context, caller host.Session) {
 	ctx, cancel := context.WithDeadline(ctx, s.started.Add(s.times.serversWait))

@@ -28,7 +28,7 @@ func gated(open <-chan struct{}) catalog.Tool {
 }
 
 // TestWaitsOfClients: a client has an answer before it gives up, and one that follows the
-// progress of its wait waits on and hears that it goes on.
+// progress of its wait keeps waiting and hears that the program still runs.
 func TestWaitsOfClients(t *testing.T) {
 	t.Parallel()
 	open := make(chan struct{}, 1)

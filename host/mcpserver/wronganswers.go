@@ -15,10 +15,10 @@ import (
 // maxWrongAnswers is how often an approval may be answered in a way that does not fit.
 const maxWrongAnswers = 3
 
-// maxCounted bounds the approvals whose wrong answers are counted.
+// maxCounted bounds the approvals that wrong answers are counted for.
 const maxCounted = 10_000
 
-// count counts one more, or forgets an approval whose answer fits.
+// count counts one more wrong answer, or forgets an approval once its answer fits.
 func (w *wrongAnswers) count(id string, fits bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
