@@ -109,8 +109,8 @@ func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	return c, nil
 }
 
-// live renews the lease of a host that has just claimed a run and whose lease the database
-// takes for over: it was paused, and others would take the run at once.
+// live renews the lease of a host that has just claimed a run, if the database takes the lease
+// for over: it was paused, and others would take the run at once.
 func (c *claim) live(ctx context.Context, alive bool) error {
 	if alive {
 		return nil
@@ -458,9 +458,9 @@ func (c *claim) Delete(ctx context.Context) error {
 	return err
 }
 
-// Release implements runstore.Claim. If the database cannot be told, it is told later. So
-// it is if there was nothing to release: a claim of this host whose answer was given up may
-// have counted after this one.
+// Release implements runstore.Claim. If the database cannot be told, it is told later. So it
+// is if there was nothing to release: another claim of this host, given up before its answer,
+// may have counted after this one.
 func (c *claim) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -80,7 +80,7 @@ func (c *claims) takeForgotten() (names []string) {
 	return names
 }
 
-// How the claims of a journal of effects, and of a reservation, differ from those of the run.
+// How the claims of a journal of effects, and of a reservation, differ from claims of the run.
 const (
 	ofEffects  = "effects "
 	ofReserved = "reserved "

@@ -12,9 +12,9 @@ import (
 // Answers take time, so that a difference is never known exactly.
 const sameClock = time.Second
 
-// databaseClock tells the times of this host from those of the database, which decides
-// when a run is due or expires. Its measure of a difference is the monotonic clock: the
-// clock of the machine may have been set meanwhile.
+// databaseClock tells the times of this host from times of the database, which decides when a
+// run is due or expires. Its measure of a difference is the monotonic clock: the clock of the
+// machine may have been set in the meantime.
 type databaseClock struct {
 	at    atomic.Pointer[moment]
 	tried atomic.Pointer[time.Time] // when the clocks were last compared in vain
@@ -43,8 +43,8 @@ func (c *databaseClock) compare(asked, answered, database time.Time) {
 }
 
 // doubtful reports whether the clock of this machine was set since the clocks were compared,
-// or the machine has slept: its monotonic clock may have stood still meanwhile. Which of the
-// two it was, the database knows.
+// or the machine has slept: its monotonic clock may have stood still. Which of the two it was,
+// the database knows.
 func (c *databaseClock) doubtful() bool {
 	m, now := c.at.Load(), time.Now()
 	if m == nil {

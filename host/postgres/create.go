@@ -80,8 +80,8 @@ func (n *creation) attempt(ctx context.Context) func(*pgxpool.Conn) error {
 }
 
 // make makes the statement once, and reports whether the answer counts: the lease may have
-// been renewed meanwhile. With hold, as for an image that takes longer than that to send,
-// the lease is not renewed before the answer is there.
+// been renewed by then. With hold, as for an image that takes longer than that to send, the
+// lease is not renewed before the answer is there.
 func (n *creation) make(ctx context.Context, conn *pgxpool.Conn, hold bool) (counts bool, err error) {
 	if hold {
 		ctx, cancel := context.WithTimeout(ctx, n.d.options.Lease*2/3)

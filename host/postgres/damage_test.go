@@ -115,8 +115,8 @@ func TestPostgresRefusals(t *testing.T) {
 	}
 }
 
-// TestPostgresTimesOfEffects: a host whose clock is wrong gets the times back that it gave,
-// and stores those of the database.
+// TestPostgresTimesOfEffects: a host with a wrong clock gets the times back that it gave, and
+// stores the database's times.
 func TestPostgresTimesOfEffects(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -56,7 +56,7 @@ type DB struct {
 	times   times
 	log     *slog.Logger
 	id      string // of this host: of this DB alone, and never the same twice
-	// identity is that of the database, see Identity.
+	// identity is the identity of the database, see Identity.
 	identity string
 	pool     *pgxpool.Pool // for statements of runs
 	own      *pgxpool.Pool // one connection, for the lease and hints

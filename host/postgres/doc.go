@@ -1,6 +1,6 @@
-// Package postgres keeps the runs of several hosts in one PostgreSQL database: any of
-// them goes on with a run, and a host that dies loses no run. An embedder that wants that
-// imports it; nothing else links a driver of PostgreSQL.
+// Package postgres keeps the runs of several hosts in one PostgreSQL database: any of them
+// continues a run, and a host that dies loses no run. An embedder that wants that imports it;
+// nothing else links a driver of PostgreSQL.
 //
 // # Nouns
 //
@@ -9,14 +9,14 @@
 // database. A claim names the host that owns a run, and an epoch; it holds as long as
 // the lease of its host. Hints are notifications that tell other hosts where to look.
 // The key seals everything that is stored, and is on the hosts alone. A Trajectory records
-// what the runs of one host do, and reads what those of all hosts did.
+// what the runs of one host do, and reads what the runs of all hosts did.
 //
 // # Lifecycle
 //
-// Migrate makes or renews the tables, and is the only one that does. Open refuses a
-// database that was not migrated, one that a newer version has migrated, and one whose
-// rows were sealed with another key. The lease starts with the first claim. Close gives
-// up the lease, so that others can have the runs at once.
+// Migrate makes or renews the tables, and is the only one that does. Open refuses a database
+// that was not migrated, one that a newer version has migrated, and one with rows that were
+// sealed with another key. The lease starts with the first claim. Close gives up the lease, so
+// that others can have the runs at once.
 //
 // # Concurrency
 //

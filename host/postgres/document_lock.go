@@ -73,7 +73,7 @@ func (s *documentStore) tryLock(ctx context.Context, l documentLock) (taken bool
 		RETURNING holder`)
 }
 
-// renewLock renews a lock, unless another holder had it meanwhile.
+// renewLock renews a lock, unless another holder has had it since.
 func (s *documentStore) renewLock(ctx context.Context, l documentLock) (held bool, err error) {
 	return s.changeLock(ctx, l, `
 		UPDATE quoin.document_locks SET until = clock_timestamp() + $4 WHERE purpose = $1 AND name = $2 AND holder = $3 RETURNING holder`)

@@ -26,7 +26,7 @@ type documentStore struct {
 	purpose   string
 	maxBytes  int
 	transient bool
-	told      string // the extension whose changes other hosts are told of; a hint costs each of them something
+	told      string // other hosts are told of changes of documents with this extension; a hint costs each of them something
 
 	watchers documents.Watchers
 	watching sync.Once
@@ -268,7 +268,7 @@ func (s *documentStore) Remove(ctx context.Context, names ...string) error {
 			return err
 		case !held:
 			return s.lockLost(strings.Join(names, ", "))
-		case removed == 0 && attempts == 1: // else the one whose answer was lost may have removed them
+		case removed == 0 && attempts == 1: // else the attempt before, with its answer lost, may have removed them
 			return fmt.Errorf("documents %.80q: %w", names, fs.ErrNotExist)
 		}
 		return nil

@@ -24,7 +24,8 @@ func wantDueOf(t *testing.T, d *postgres.DB, limit int, want ...string) {
 	}
 }
 
-// TestPostgresAnOrphanStaysDue: a host whose claim of it has counted and was given up frees it.
+// TestPostgresAnOrphanStaysDue: a host frees it after giving up a claim of it that has
+// counted.
 func TestPostgresAnOrphanStaysDue(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

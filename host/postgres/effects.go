@@ -24,7 +24,7 @@ const (
 	// maxEffectLog bounds the rows of one journal, in bytes: beyond it they are written again.
 	maxEffectLog = 32 << 20
 	// maxEffectsRead bounds a journal that is read, in bytes. Rows that are written again may
-	// come to more than maxEffectLog.
+	// be larger than maxEffectLog.
 	maxEffectsRead = 2 * maxEffectLog
 )
 
@@ -359,7 +359,7 @@ func total(parts [][]byte) (n int64) {
 	return n
 }
 
-// fence has this writer go on under the next epoch. A fence that is made again, or comes
+// fence has this writer continue under the next epoch. A fence that is made again, or comes
 // late, sets the same epoch. That the owner is this process tells that no other has the
 // journal: a failover may have lost the epochs of the newest fences.
 func (o *effectJournal) fence(ctx context.Context) error {

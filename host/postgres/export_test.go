@@ -240,7 +240,7 @@ func (l *Late) attempt(ctx context.Context, do func(context.Context) error) erro
 	return errors.Join(do(ctx), lost)
 }
 
-// Attempting returns o with statements whose attempts are made by attempt.
+// Attempting returns o with attempt, which makes the attempts of statements.
 func Attempting(o Options, attempt func(ctx context.Context, do func(context.Context) error) error) Options {
 	o.fault = attempt
 	return o
@@ -252,7 +252,7 @@ func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx, fal
 // FindForgotten looks for what the host owns unawares, as it does after some renewals.
 func (d *DB) FindForgotten(ctx context.Context) error { return d.findForgotten(ctx) }
 
-// Forgotten returns how much that is, as far as the host knows.
+// Forgotten returns how much the host knows that it owns unawares.
 func (d *DB) Forgotten() int {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
@@ -265,7 +265,7 @@ func (d *DB) Hint(kind, what string) { d.hint(kind, what) }
 // WatchHints returns the hints of one kind.
 func (d *DB) WatchHints(ctx context.Context, kind string) <-chan string { return d.watch(ctx, kind) }
 
-// Ahead has the clock of the database be ahead of that of this host.
+// Ahead has the clock of the database be ahead of this host's clock.
 func (d *DB) Ahead(by time.Duration) {
 	now := time.Now()
 	d.clock.at.Store(&moment{here: now, wall: now.Round(0), ahead: by})

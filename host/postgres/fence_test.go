@@ -24,8 +24,8 @@ func pause(t testing.TB, d *postgres.DB) {
 
 var slow = postgres.Options{Lease: time.Hour}
 
-// TestPostgresAPausedHostWritesNothing: every write of a host whose run was taken over is
-// refused, and leaves nothing.
+// TestPostgresAPausedHostWritesNothing: every write of a host is refused once its run was
+// taken over, and leaves nothing.
 func TestPostgresAPausedHostWritesNothing(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)
@@ -323,7 +323,7 @@ func TestPostgresALapsedLeaseIsRenewed(t *testing.T) {
 
 // TestPostgresAClaimIsAsOldAsItsStatement: a host stands still between the answer of the
 // database and the claim, and its lease is renewed before it looks. It does not hold the run
-// that another has taken meanwhile.
+// if another has taken it by then.
 func TestPostgresAClaimIsAsOldAsItsStatement(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)

@@ -79,8 +79,8 @@ func (d *DB) findForgottenResults(ctx context.Context) error {
 	})
 }
 
-// releaseAll frees runs, journals and reservations that no one in this process claims meanwhile. The runs are
-// due: their last host may have died with work left.
+// releaseAll frees runs, journals and reservations that no one in this process claims. The
+// runs are due: their last host may have died with work left.
 func (d *DB) releaseAll(ctx context.Context, names []string) error {
 	var runs, journals, reserved []string
 	for _, name := range names {
@@ -117,9 +117,9 @@ func (d *DB) releaseReserved(ctx context.Context, runs []string) error {
 	return err
 }
 
-// releaseOwned frees those of runs that this host owns: find returns them with their epochs,
-// and free takes both. So what frees them may arrive when this host has given it up and has
-// claimed one of them again.
+// releaseOwned frees the runs among runs that this host owns: find returns them with their
+// epochs, and free takes both. So what frees them may arrive when this host has given it up
+// and has claimed one of them again.
 func (d *DB) releaseOwned(ctx context.Context, runs []string, find, free string) error {
 	if len(runs) == 0 {
 		return nil

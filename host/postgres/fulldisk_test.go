@@ -26,7 +26,7 @@ CREATE EVENT TRIGGER no_table ON ddl_command_start EXECUTE FUNCTION public.no_ta
 `
 
 // TestPostgresFullDisk: one write that finds no room makes the store read-only, although the
-// lease goes on, until a write of a fresh page works.
+// lease holds, until a write of a fresh page works.
 func TestPostgresFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

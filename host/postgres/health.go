@@ -15,8 +15,8 @@ var _ runstore.Monitored = (*DB)(nil)
 // slowShare is the part of a lease for which a renewal may take until the database is slow.
 const slowShare = 10
 
-// observe makes one renewal and notes how it went. One whose caller has gone says nothing
-// of the database.
+// observe makes one renewal and notes how it went. If its caller has gone, it says nothing of
+// the database.
 func (h *health) observe(ctx context.Context, renew func() error) error {
 	start := time.Now()
 	h.mu.Lock()

@@ -10,8 +10,8 @@ import (
 // with errors.Is.
 var ErrOtherKey = errors.New("the database belongs to another key")
 
-// checkKey compares the key of this host with that of the hosts before it, and learns
-// which database this is. The first host brings the key of all.
+// checkKey compares the key of this host with the key of the hosts before it, and learns which
+// database this is. The first host brings the key of all.
 func (d *DB) checkKey(ctx context.Context) error {
 	var have, identity string
 	err := d.pool.QueryRow(ctx, `

@@ -28,8 +28,8 @@ func (d *DB) maximum(ctx context.Context, max int) (int, error) {
 	return max, nil
 }
 
-// isDue reports whether the caller is to count. Others go on with the count before meanwhile:
-// they do not wait for a database that is away longer than for their own statements.
+// isDue reports whether the caller is to count. Until then others use the last count: they do
+// not wait for a database that is away longer than for their own statements.
 func (k *knownRuns) isDue(recount time.Duration) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

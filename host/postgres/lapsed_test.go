@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// at is a time as a clock reads it whose wall clock is ahead by a number of seconds of its
-// monotonic one, for a time that has both.
+// at returns a time as a clock reads it with its wall clock ahead by a number of seconds of
+// its monotonic one, for a time that has both.
 func at(t time.Time, ahead int64) time.Time {
 	const secondsFrom = 30 // the bits below are nanoseconds
 	wall := (*uint64)(unsafe.Pointer(&t))

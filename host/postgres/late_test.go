@@ -80,8 +80,8 @@ func TestPostgresALateStatementChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPostgresAnswersAreMadeAgain: answers whose commit stands, though the host was not
-// told, are in the journal once. Those that arrive late are before the next ones.
+// TestPostgresAnswersAreMadeAgain: answers that were committed, though the host was not told,
+// are in the journal once. Answers that arrive late are before the next ones.
 func TestPostgresAnswersAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)
@@ -262,7 +262,7 @@ func waitsForALock(t *testing.T, conn *pgx.Conn) {
 }
 
 // TestPostgresAnswersThatCommitDuringACheckpoint: the host has given them up, and their
-// statement goes on at the server while the next record waits for its row.
+// statement still runs at the server while the next record waits for its row.
 func TestPostgresAnswersThatCommitDuringACheckpoint(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)
@@ -303,7 +303,7 @@ func TestPostgresAnswersThatCommitDuringACheckpoint(t *testing.T) {
 }
 
 // TestPostgresAClaimThatHasWaitedTakesNoLiveRun: the claim of another host takes longer to
-// commit than its lease had left, which is renewed meanwhile.
+// commit than its lease had left, and the lease is renewed in that time.
 func TestPostgresAClaimThatHasWaitedTakesNoLiveRun(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t)
@@ -346,8 +346,8 @@ func TestPostgresARemovalWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestPostgresALockWhoseAnswerIsLost: a lock that its host could not take, as far as it
-// knows, is free for others at once.
+// TestPostgresALockWhoseAnswerIsLost: a lock is free for others at once if its host believes
+// that it could not take it.
 func TestPostgresALockWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -485,7 +485,7 @@ func TestPostgresACheckpointOutlastsWhatTheDatabaseLoses(t *testing.T) {
 }
 
 // TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses: after the failover to a standby that
-// lacks the newest entries, hosts go on with what there is, also if others have given the
+// lacks the newest entries, hosts continue with what there is, also if others have given the
 // numbers of lost entries again.
 func TestPostgresPluginStorageOutlastsWhatTheDatabaseLoses(t *testing.T) {
 	t.Parallel()

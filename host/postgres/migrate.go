@@ -20,8 +20,8 @@ var migrations embed.FS
 // versionTable is where the migrations that were made are written down.
 const versionTable = "quoin.migrations"
 
-// ErrNotMigrated and ErrNewer say that the tables are not those of this version. Match
-// with errors.Is.
+// ErrNotMigrated and ErrNewer say that the database does not have the tables of this version.
+// Match with errors.Is.
 var (
 	ErrNotMigrated = errors.New("the database is not ready for this version: run quoin state migrate with the --state or --config that names it")
 	ErrNewer       = errors.New("a newer version has migrated the database: run that version on this host, too")

@@ -19,7 +19,7 @@ const newerTables = `
 	INSERT INTO quoin.migrations (version_id, is_applied) VALUES (9999, true)`
 
 // TestPostgresOldHostGoesOnWithNewerTables: a host that runs while a newer version migrates
-// the database goes on with runs of before and of after, by statements that it has prepared
+// the database continues runs of before and of after, by statements that it has prepared
 // before. An old host that starts is refused.
 func TestPostgresOldHostGoesOnWithNewerTables(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ var (
 
 // Open connects to the database of a URL or a connection string of libpq. The caller
 // closes the DB after the host that uses it. The errors are ErrNotMigrated, ErrNewer,
-// ErrOtherKey, and those of the connection.
+// ErrOtherKey, and errors of the connection.
 func Open(ctx context.Context, url string, o Options) (*DB, error) {
 	if o.Key == nil {
 		return nil, errors.New("database: a key is required")

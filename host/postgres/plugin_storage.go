@@ -33,7 +33,7 @@ type pluginLog struct {
 	newest pluginDigest // read or written last
 }
 
-// pluginDigest tells apart entries of one number: that of a lost entry is given again.
+// pluginDigest tells apart entries of one number: the number of a lost entry is given again.
 type pluginDigest struct {
 	n   uint64
 	sum [sha256.Size]byte // of the sealed entry

@@ -19,7 +19,7 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 	if err := d.ensureLease(ctx); err != nil {
 		return nil, err
 	}
-	// A reservation of this host in the database alone is one whose release has failed.
+	// A reservation of this host is in the database alone if its release has failed.
 	local := ofReserved + id
 	if !d.claims.reserve(local) {
 		return nil, runstore.ErrClaimed
@@ -58,8 +58,8 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 }
 
 // reserveAgain puts back what this host has reserved and the database has lost: a sweep
-// deletes the reservations of a host whose lease is over, and a failover loses the newest. One
-// that is released meanwhile is found by findForgotten.
+// deletes the reservations of a host whose lease is over, and a failover loses the newest. A
+// reservation that is released at the same time is found by findForgotten.
 func (d *DB) reserveAgain(ctx context.Context) error {
 	runs := d.claims.reserved()
 	if len(runs) == 0 {

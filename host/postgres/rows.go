@@ -15,7 +15,7 @@ const (
 	// maxField bounds what is written of a run at once, in bytes.
 	maxField = 256 << 20
 	// maxRun bounds a run with its journal that is read, in bytes: two fields, and the
-	// journal, whose seals are at most half as large as what is sealed.
+	// journal. Its seals are at most half as large as what is sealed.
 	maxRun = 2*maxField + maxJournal + maxJournal/2
 )
 
@@ -34,8 +34,8 @@ type runRow struct {
 	header, image, imageSum, sealed []byte
 }
 
-// journalRow is a row of quoin.journal. Its seal covers that of the row before, and that
-// of the first covers the seal of the run.
+// journalRow is a row of quoin.journal. Its seal covers the seal of the row before, and the
+// seal of the first row covers the seal of the run.
 type journalRow struct {
 	header, body, sealed []byte
 }
@@ -200,7 +200,7 @@ func (d *DB) decodeEnded(id string, row *runRow) (*runstore.Ended, error) {
 	return &e, nil
 }
 
-// expired compares a time with that of the database.
+// expired returns an error if a time is over by the database's time.
 func expired(expires, now time.Time) error {
 	if now.Before(expires) {
 		return nil

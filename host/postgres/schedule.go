@@ -38,9 +38,9 @@ func (d *DB) Wake(ctx context.Context, id string) error {
 }
 
 // dueRuns finds at most $1 runs, and how long the oldest of all that are due has been so.
-// It reads about as many of each kind: those whose time is over, the oldest first, and
-// those of hosts that are gone, owner by owner. The owners are found without a look at each
-// of their runs.
+// It reads about as many of each kind: runs with a time that is over, the oldest first, and
+// runs of hosts that are gone, owner by owner. The owners are found without a look at each of
+// their runs.
 const dueRuns = `
 	WITH RECURSIVE owners AS (
 		(SELECT owner FROM quoin.runs WHERE owner IS NOT NULL AND NOT ended ORDER BY owner LIMIT 1)
@@ -63,8 +63,8 @@ const dueRuns = `
 // dueStatement is dueRuns with what says that a host is live.
 var dueStatement = fmt.Sprintf(dueRuns, live("r.owner"), live("o.owner"))
 
-// Due implements runstore.Scheduler. A host claims runs whose calls are in flight, or that it
-// drives: those of a host whose lease is over are due.
+// Due implements runstore.Scheduler. A host claims runs that have calls in flight, or that it
+// drives. Once its lease is over they are due.
 func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
 	var lag float64
 	err = d.retry(ctx, func(ctx context.Context) error {

@@ -17,7 +17,7 @@ func (d *DB) Approvals() *policy.StoredApprovals {
 	return policy.NewStoredApprovals(documents.Sealed(docs, d.Sealer("approvals")))
 }
 
-// Programs returns the saved programs, and those of runs, that all hosts share.
+// Programs returns the saved programs and the programs of runs, which all hosts share.
 func (d *DB) Programs() *programs.Stored {
 	seal := d.Sealer("programs")
 	return programs.NewStored(documents.Sealed(d.documents("programs", documents.DirOptions{}), seal),

@@ -29,9 +29,9 @@ type times struct {
 	// poll is how often documents that are watched are looked at, whatever was heard.
 	poll time.Duration
 
-	// listen is the pause before a host listens for hints again whose connection has ended.
-	// It doubles up to maxListen, and is the first one again after a connection that has
-	// held for longListen. closeListen bounds the end of such a connection.
+	// listen is the pause before a host listens for hints again after its connection has
+	// ended. It doubles up to maxListen, and is the first one again after a connection that
+	// has held for longListen. closeListen bounds the end of such a connection.
 	listen, maxListen, longListen, closeListen time.Duration
 
 	// linger is how long a batch of events waits for more, unless a run suspends or ends.

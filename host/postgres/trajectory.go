@@ -48,8 +48,8 @@ type Trajectory struct {
 	bytes   int // of queue
 	runs    map[string]*recordedRun
 	refused map[string]trajectory.Event // the last event of each run that the full queue did not take, without bodies
-	// recorded and settled count events that were queued, and those of them that were
-	// appended or given up.
+	// recorded counts events that were queued, settled the queued events that were appended or
+	// given up.
 	recorded, settled uint64
 	progress          chan struct{} // closed when settled has changed
 	closed            bool
@@ -66,13 +66,13 @@ type queuedEvent struct {
 
 // recordedRun is what a host knows of the trajectory of a run that executes on it.
 type recordedRun struct {
-	size   int64 // of its events, with those of other hosts as far as known
+	size   int64 // of its events, and of events of other hosts that are known
 	missed int   // events that no Gap counts yet
 	full   bool
 }
 
-// Trajectory returns what records the trajectories of this host's runs in the database,
-// and reads those of all hosts. The bounds of o are for all of them together. Close it
+// Trajectory returns what records the trajectories of this host's runs in the database, and
+// reads the trajectories of all hosts. The bounds of o are for all of them together. Close it
 // after the host, and before the DB.
 func (d *DB) Trajectory(o trajectory.DirOptions) *Trajectory {
 	t := &Trajectory{
@@ -280,8 +280,8 @@ func (t *Trajectory) maybeSweep() {
 	}
 }
 
-// Sweep removes the trajectories beyond the bounds, those first whose last event is
-// oldest. A Trajectory does so by itself from time to time.
+// Sweep removes the trajectories beyond the bounds, the ones with the oldest last event first.
+// A Trajectory does so by itself from time to time.
 func (t *Trajectory) Sweep(ctx context.Context) error {
 	for {
 		more, err := t.sweepBatch(ctx)

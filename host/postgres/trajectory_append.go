@@ -47,7 +47,7 @@ func (t *Trajectory) group(batch []queuedEvent) []*runBatch {
 // rowName is what a row is sealed under. No id of a run has a slash.
 func rowName(run, writer string, n int64) string { return fmt.Sprintf("%s/%s/%d", run, writer, n) }
 
-// sessionSum finds the runs of a session, and does not tell the database whose they are.
+// sessionSum finds the runs of a session, and does not tell the database who they belong to.
 func (t *Trajectory) sessionSum(s codemode.Session) []byte {
 	s.TurnID = ""
 	b, err := json.Marshal(s)
@@ -57,8 +57,8 @@ func (t *Trajectory) sessionSum(s codemode.Session) []byte {
 	return t.db.options.Key.Sum("sessions of trajectories", b)
 }
 
-// append appends a batch, however long the database is away: what comes meanwhile waits,
-// and is refused when too much waits. It reports false at the end.
+// append appends a batch, however long the database is away: what comes until then waits, and
+// is refused when too much waits. It reports false at the end.
 func (t *Trajectory) append(batch []queuedEvent) bool {
 	rows := t.group(batch)
 	for failed := false; ; failed = true {

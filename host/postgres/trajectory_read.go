@@ -59,7 +59,7 @@ func (t *Trajectory) Find(runID string) (*trajectory.Run, error) {
 	return t.decodeTrajectory(runID, rows)
 }
 
-// readRows reads the rows of a run, those of one writer in its order.
+// readRows reads the rows of a run, the rows of one writer in its order.
 func (t *Trajectory) readRows(runID string) (rows []eventRow, err error) {
 	err = t.db.retry(t.db.ctx, func(ctx context.Context) error {
 		found, err := t.db.pool.Query(ctx, `

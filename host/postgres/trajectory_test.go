@@ -40,7 +40,7 @@ func recordAll(t *testing.T, s trajectory.Sink, events ...trajectory.Event) {
 	}
 }
 
-// trajectories returns what records and reads those of one host.
+// trajectories returns what records and reads the trajectories of one host.
 func trajectories(t *testing.T, d *postgres.DB, o trajectory.DirOptions) *postgres.Trajectory {
 	t.Helper()
 	s := d.Trajectory(o)
@@ -142,7 +142,7 @@ func TestPostgresTrajectoryAltered(t *testing.T) {
 	}
 }
 
-// TestPostgresTrajectoryLostAnswer: a batch whose answer was lost is appended once.
+// TestPostgresTrajectoryLostAnswer: a batch is appended once if its answer was lost.
 func TestPostgresTrajectoryLostAnswer(t *testing.T) {
 	t.Parallel()
 	o, faults := postgres.Faulty(postgres.Options{})
