@@ -145,7 +145,7 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 }
 
 // deleteRun deletes the files of a run. The lock file stays until the claim on it is
-// released or a sweep finds it: a claim must go on holding a file that others can see.
+// released or a sweep finds it: a claim must keep holding a file that others can see.
 func (d *Dir) deleteRun(id string) error {
 	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
 }

@@ -147,7 +147,7 @@ func TestDamagedTail(t *testing.T) {
 	refused("a frame of another run", bytes.Join([][]byte{first, grown[len(begun):]}, nil))
 }
 
-// TestLegsAreCompacted: a run that goes on for long does not fill the disk.
+// TestLegsAreCompacted: a run that lasts long does not fill the disk.
 func TestLegsAreCompacted(t *testing.T) {
 	l := newLeg(t)
 	ctx := context.Background()

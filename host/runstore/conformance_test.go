@@ -10,7 +10,7 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// TestConformance runs the tests of every store on those of this package.
+// TestConformance runs the tests of every store on the stores of this package.
 func TestConformance(t *testing.T) {
 	for name, d := range map[string]runstoretest.Driver{
 		"memory": {Open: func(_ testing.TB, n int) []runstore.Store {

@@ -37,8 +37,8 @@ type Dir struct {
 	path string
 	key  []byte
 	id   string // see Identity
-	// held is how many records there are, as far as this process knows: others
-	// that share the directory are counted again when it looks full.
+	// held is how many records this process knows of: records of others that share the
+	// directory are counted again when it looks full.
 	held atomic.Int64
 
 	mu   sync.Mutex
@@ -200,7 +200,7 @@ type open struct {
 	generation uint64
 	epoch      uint64 // the newest of a claim that wrote to the file
 	expires    time.Time
-	calls      map[uint64]bool // by id: those of the newest record
+	calls      map[uint64]bool // by id: calls of the newest record
 	// A sync has failed: what is in the file may not be on disk whatever the next
 	// sync says.
 	unsure bool

@@ -14,7 +14,7 @@ import (
 // maxListed bounds a record that is kept, in bytes, without its image.
 const maxListed = 64 << 10
 
-// List implements Store. A record that vanishes meanwhile is left out.
+// List implements Store. A record that vanishes while it runs is left out.
 func (d *Dir) List(ctx context.Context) (out []*Record, _ error) {
 	ids, err := names(d.path, recordExt)
 	if err != nil {

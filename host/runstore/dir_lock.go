@@ -59,7 +59,7 @@ func (d *Dir) takeLock(id string) (*dirLock, error) {
 }
 
 // release also removes the lock file of a run that is gone. It does so while it holds
-// the lock, so that a process that opened the file meanwhile finds it replaced.
+// the lock, so that a process that opened the file before finds it replaced.
 func (l *dirLock) release() {
 	l.once.Do(func() {
 		l.d.closeSound(l.id)
@@ -97,8 +97,8 @@ func (l *dirLock) setEpoch(epoch uint64) error {
 	return errors.Join(err, f.Close())
 }
 
-// next counts a claim, whose epoch is greater than least. What has no epoch in its lock
-// file has it in its other files.
+// next counts a claim and returns its epoch, which is greater than least. A run with no epoch
+// in its lock file has it in its other files.
 func (l *dirLock) next(least uint64) (uint64, error) {
 	epoch, err := l.epoch()
 	if err == nil && epoch == 0 {
@@ -111,8 +111,8 @@ func (l *dirLock) next(least uint64) (uint64, error) {
 	return epoch, l.setEpoch(epoch)
 }
 
-// storedEpoch is the newest epoch that the files of a run have. No claim can go on with a
-// damaged file, whatever its epoch.
+// storedEpoch returns the newest epoch that the files of a run have. No claim can continue
+// with a damaged file, whatever its epoch.
 func (d *Dir) storedEpoch(id string) (uint64, error) {
 	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
 	if err == nil {

@@ -15,11 +15,11 @@
 // # Lifecycle
 //
 // Create stores the first record of a run and claims the run, Claim a run that is there.
-// The claim writes: Checkpoint puts another record in the place of the last, PutCalls
-// notes what becomes of its calls, Delete removes the run. End replaces the record of a
-// run that has ended by its result, which stays until it is delivered and deleted. Get
-// reads the newest state. A record is stale once Record.Expires has passed: Get then
-// returns ErrExpired, and Sweep removes it.
+// The claim writes: Checkpoint puts another record in the place of the last, PutCalls notes
+// the new states of its calls, Delete removes the run. End replaces the record of a run that
+// has ended by its result, which stays until it is delivered and deleted. Get reads the newest
+// state. A record is stale once Record.Expires has passed: Get then returns ErrExpired, and
+// Sweep removes it.
 //
 // # Concurrency
 //

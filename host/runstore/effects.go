@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// Bounds of what a store keeps of the effects of runs. The runs whose journals expire
+// Bounds of what a store keeps of the effects of runs. The runs with journals that expire
 // first make room.
 const (
 	MaxEffects       = 1000     // of one run; later ones are counted

@@ -194,7 +194,7 @@ func (d *Dir) deleteEffects(runID string, goes func(*Effects) bool) error {
 	return ignore(os.Remove(name), fs.ErrNotExist)
 }
 
-// sweepEffects deletes a journal whose time is over. Its modification time is a hint.
+// sweepEffects deletes a journal if its time is over. Its modification time is a hint.
 func (d *Dir) sweepEffects(runID string, e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err != nil || now.Before(info.ModTime()) {
 		return

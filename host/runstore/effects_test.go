@@ -90,8 +90,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEffectsExpire: what is over is not read, swept once it has no writer, and and gives
-// way to a new one for a run that goes on.
+// TestEffectsExpire: a journal with its time over is not read, is swept once it has no writer,
+// and gives way to a new one for a run that continues.
 func TestEffectsExpire(t *testing.T) {
 	ctx := context.Background()
 	for name, s := range stores(t) {
@@ -186,7 +186,7 @@ func effectsLeg(t *testing.T) (d *Dir, name string, sizes []int64) {
 }
 
 // TestTornEffects: what was being appended when the process died counts as not written,
-// and the next writer goes on from there.
+// and the next writer continues from there.
 func TestTornEffects(t *testing.T) {
 	d, name, sizes := effectsLeg(t)
 	whole, err := os.ReadFile(name)

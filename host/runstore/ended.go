@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// end puts the result of a run in the place of its record. The result has a file of its
-// own, which is there before that of the run goes.
+// end puts the result of a run in the place of its record. The result has a file of its own,
+// which is there before the run's file goes.
 func (d *Dir) end(e *Ended) error {
 	name, err := d.file(e.ID, endedExt)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *Dir) Ended(_ context.Context, id string) (*Ended, error) {
 	return e, nil
 }
 
-// sweepEnded deletes a result whose time is over. Its file says when that is.
+// sweepEnded deletes a result if its time is over. Its file says when that is.
 func (d *Dir) sweepEnded(e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err == nil && !now.Before(info.ModTime()) {
 		_ = os.Remove(filepath.Join(d.path, e.Name())) // the next sweep meets what stays

@@ -63,8 +63,8 @@ func fillDisk(t *testing.T, size int64) (free func()) {
 }
 
 // TestAFullDiskInTheMiddleOfAFrame: the caller learns that the answer is not stored,
-// the run stays as it was, and once there is room it goes on, also with less than
-// what did not fit.
+// the run stays as it was, and once there is room it continues, also with less than what did
+// not fit.
 func TestAFullDiskInTheMiddleOfAFrame(t *testing.T) {
 	if !alone(t) {
 		return

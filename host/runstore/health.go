@@ -13,8 +13,8 @@ var ErrUnavailable = errors.New("the store of runs does not answer")
 // HealthState is how a store does.
 type HealthState string
 
-// The states of a store. While it is read-only or gone, a host suspends no run: what needs
-// no store goes on.
+// The states of a store. While it is read-only or gone, a host suspends no run: what needs no
+// store continues.
 const (
 	HealthOK       HealthState = "ok"
 	HealthSlow     HealthState = "slow"      // it answers, and takes long for it
@@ -28,12 +28,12 @@ func (s HealthState) Works() bool { return s == HealthOK || s == HealthSlow }
 // Health is what a host has last seen of its store.
 type Health struct {
 	State     HealthState
-	RoundTrip time.Duration // of the newest small write, whose answer may still be missing
+	RoundTrip time.Duration // of the newest small write, which may still wait for its answer
 	Takeovers uint64        // runs that this host has claimed from hosts that had gone
 	DueLag    time.Duration // for how long a run was due that nothing had taken up, when Due was last asked
 }
 
-// Monitored is implemented by stores that can be away while their host goes on.
+// Monitored is implemented by stores that can be away while their host runs.
 type Monitored interface {
 	// Health says how the store does. It is cheap: it looks at what the host does anyway,
 	// and waits for nothing but a first look, which ctx bounds.

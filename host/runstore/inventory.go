@@ -34,7 +34,7 @@ type Item struct {
 // for operators: List leaves out what it cannot read.
 type Inventory interface {
 	// Items returns what the store keeps, also what has expired and is not swept yet, in
-	// order of ids and then of kinds. What comes or goes meanwhile may be left out.
+	// order of ids and then of kinds. What comes or goes while it runs may be left out.
 	Items(ctx context.Context) ([]Item, error)
 }
 
@@ -96,7 +96,7 @@ func (m *Memory) Items(context.Context) ([]Item, error) {
 	return out, nil
 }
 
-// sortItems orders items by id, and those of one run by kind.
+// sortItems orders items by id, and the items of one run by kind.
 func sortItems(items []Item) {
 	slices.SortFunc(items, func(a, b Item) int { return cmp.Or(strings.Compare(a.ID, b.ID), cmp.Compare(a.Kind, b.Kind)) })
 }

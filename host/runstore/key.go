@@ -46,14 +46,14 @@ func CreateKey(path string) (*Key, error) {
 	return &Key{secret}, nil
 }
 
-// Sum is the HMAC-SHA256 of parts, with a key of one purpose. A caller whose parts vary
-// in length writes the lengths, too.
+// Sum is the HMAC-SHA256 of parts, with a key of one purpose. A caller with parts that vary in
+// length writes the lengths, too.
 func (k *Key) Sum(purpose string, parts ...[]byte) []byte {
 	return sum(sum(k.secret, []byte("quoin driver: "+purpose)), parts...)
 }
 
-// StoreIdentity is the identity of a store whose contents the key seals. Stores with one
-// key are told apart by their ids, which their authors draw at random and keep with them.
+// StoreIdentity returns the identity of a store with contents that the key seals. Stores with
+// one key are told apart by their ids, which their authors draw at random and keep with them.
 func (k *Key) StoreIdentity(id string) string {
 	return hex.EncodeToString(k.Sum("store identity", []byte(id))[:16])
 }

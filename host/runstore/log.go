@@ -19,9 +19,9 @@ import (
 //
 // Both seals are HMAC-SHA256. The first covers the lengths and the last seal of the
 // frame before, the second the first and what follows it: no frame can be altered,
-// left out, moved, or taken from another file. A file whose last frame is not
-// complete is what a crash leaves, and reads as if that frame had never started. The
-// first frame is always complete: the file was renamed into its place with it.
+// left out, moved, or taken from another file. A crash leaves a file with a last frame that is
+// not complete: it reads as if that frame had never started. The first frame is always
+// complete: the file was renamed into its place with it.
 const logMagic = "QUOINLEG"
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// FuzzSealed feeds the reader of run files with frames whose seals are right, as a
-// host of another version, or one that was deceived, could have written them.
+// FuzzSealed feeds the reader of run files with frames that have the right seals, as a host of
+// another version, or one that was deceived, could have written them.
 func FuzzSealed(f *testing.F) {
 	d, err := OpenDir(f.TempDir())
 	if err != nil {
@@ -46,9 +46,9 @@ func FuzzSealed(f *testing.F) {
 	})
 }
 
-// FuzzLog changes a run file whose every part is known: what is read is a state
-// that the run has had, in the order in which it had them, or nothing. That also
-// holds for what a writer appends to it afterwards.
+// FuzzLog changes a run file with every part known: what is read is a state that the run has
+// had, in the order in which it had them, or nothing. That also holds for what a writer
+// appends to it afterwards.
 func FuzzLog(f *testing.F) {
 	d, err := OpenDir(f.TempDir())
 	if err != nil {
@@ -134,7 +134,7 @@ func stateOf(t *testing.T, d *Dir, states [][]Call) int {
 	return -1
 }
 
-// FuzzUnseal cuts sealed payloads whose lengths lie.
+// FuzzUnseal cuts sealed payloads with wrong lengths.
 func FuzzUnseal(f *testing.F) {
 	key := make([]byte, 32)
 	whole := seal(key, kindOther, []byte("header"), []byte("body"))

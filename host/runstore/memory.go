@@ -18,7 +18,7 @@ type Memory struct {
 	claims  map[string]*memoryClaim
 	epochs  map[string]uint64   // of the newest claim of each run
 	effects map[string]*Effects // by run
-	writers map[string]bool     // runs whose journal of effects is open
+	writers map[string]bool     // runs with an open journal of effects
 	wakes   wakes
 }
 

@@ -39,7 +39,7 @@ type Call struct {
 	Resume         json.RawMessage `json:"resume,omitempty"`   // with an Approval that asks questions: what the tool gets back with the answers
 	Rounds         int             `json:"rounds,omitempty"`   // how often the tool has returned with questions
 	Program        string          `json:"program,omitempty"`  // with an Approval to start a saved program: the key of its text
-	Held           string          `json:"held,omitempty"`     // when in flight: the approval that its tool waits for meanwhile
+	Held           string          `json:"held,omitempty"`     // when in flight: the approval that its tool waits for
 	KeepUntil      time.Time       `json:"keepUntil,omitzero"` // with an Approval or Held: the run does not expire before
 	State          CallState       `json:"state"`
 	OK             bool            `json:"ok,omitempty"`         // when settled
@@ -85,30 +85,30 @@ type Record struct {
 	Expires     time.Time        `json:"expires"`
 	Fingerprint string           `json:"catalogFingerprint"`
 	Dispatched  bool             `json:"dispatched"`
-	// Live marks a run that goes on and whose guest is too large for an image.
-	// If its process dies, this is all that is known.
+	// Live marks a run that continues with a guest that is too large for an image. If its
+	// process dies, this is all that is known.
 	Live bool `json:"live,omitempty"`
 	// Moving says that the run is on its way to another store, or from one, and names it. No
-	// host goes on with the run until it has arrived.
+	// host continues the run until it has arrived.
 	Moving   string                     `json:"moving,omitempty"`
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
 	Counters Counters                   `json:"counters"`
-	// Rules are those of this run alone and ClientTools the definitions that its
-	// caller brought, both as the host wrote them.
+	// Rules are the rules of this run alone and ClientTools the definitions that its caller
+	// brought, both as the host wrote them.
 	Rules       json.RawMessage `json:"rules,omitempty"`
 	ClientTools json.RawMessage `json:"clientTools,omitempty"`
 	// Answered are the calls that the caller of the run has answered.
 	Answered []uint64 `json:"answered,omitempty"`
-	// Layers are those of the isolation of the worker that ran the guest last, by
-	// name, with the state of each.
+	// Layers are the layers of the isolation of the worker that ran the guest last, by name,
+	// with the state of each.
 	Layers map[string]string `json:"layers,omitempty"`
 	// Tools are digests of the schemas of tools that the run has used, by id.
 	Tools map[string]string `json:"tools,omitempty"`
 	// Effects are calls that have changed something which cannot be undone, as long as
 	// the run has no journal of effects.
 	Effects []Effect `json:"effects,omitempty"`
-	// Owners are the plugins and MCP servers whose tools the run could reach, as
+	// Owners are the plugins and MCP servers with tools that the run could reach, as
 	// source:owner.
 	Owners []string `json:"owners,omitempty"`
 	// Origin says how to make a host like the one that stored the run.
@@ -153,22 +153,22 @@ var (
 	errNewer = fmt.Errorf("%w: a newer version of Quoin has suspended the run: install that version again, or wait for the run on a host that has it", ErrFormat)
 )
 
-// Claim is the exclusive right to write a run. Its writes are those of the newest claim
-// of the run, or they write nothing and answer ErrFenced: a holder that was paused, or
-// cut off, finds out that another has the run. The writes of a claim may be called from
-// several goroutines; the store takes them one after the other.
+// Claim is the exclusive right to write a run. Unless it is the newest claim of the run, its
+// writes change nothing and answer ErrFenced: a holder that was paused, or cut off, finds out
+// that another has the run. The writes of a claim may be called from several goroutines; the
+// store takes them one after the other.
 type Claim interface {
 	// Epoch counts the claims of the run, from 1. No two claims of a run have the same.
 	Epoch() uint64
 	// Checkpoint puts r in the place of the record. It answers ErrNotFound for a run that
 	// has a result, and after Delete.
 	Checkpoint(ctx context.Context, r *Record) error
-	// PutCalls notes what has become of calls of the run: each takes the place of the one
-	// with its id, whose method, target, path, arguments and key stay. The record expires no
-	// earlier than the KeepUntil of each. It answers ErrNotFound for another generation, for
-	// a run that has a result, and after Delete. It answers ErrCallsLost, and takes nothing,
-	// once it has found that the store has lost calls that it had taken, as after a
-	// failover: put all of them again.
+	// PutCalls notes the new states of calls of the run: each takes the place of the call with
+	// its id, except for the method, target, path, arguments and key, which stay. The record
+	// expires no earlier than the KeepUntil of each. It answers ErrNotFound for another
+	// generation, for a run that has a result, and after Delete. It answers ErrCallsLost, and
+	// takes nothing, once it has found that the store has lost calls that it had taken, as
+	// after a failover: put all of them again.
 	PutCalls(ctx context.Context, generation uint64, calls []Call) error
 	// End puts the result of the run in the place of its record. A store bounds the results
 	// that it keeps; those that expire first make room, here or in Sweep.
@@ -182,12 +182,12 @@ type Claim interface {
 
 // Leased is implemented by claims that end with a lease.
 type Leased interface {
-	// Held reports whether the lease goes on by the clock of this host, without asking the
-	// store, and has done so since the claim was made or renewed. While it does not, a host
-	// starts no call of the run.
+	// Held reports, without asking the store, whether by the clock of this host the lease
+	// holds and has held since the claim was made or renewed. While it does not, a host starts
+	// no call of the run.
 	Held() bool
-	// Renew renews the lease if it is over, and makes sure with the store that no other
-	// claim has taken the run meanwhile: then it answers ErrFenced. After nil, Held is true.
+	// Renew renews the lease if it is over, and makes sure with the store that no other claim
+	// has taken the run by then. If one has, it answers ErrFenced. After nil, Held is true.
 	Renew(ctx context.Context) error
 }
 
@@ -217,17 +217,17 @@ type Store interface {
 	Sweep(ctx context.Context, now time.Time) (left int, err error)
 }
 
-// Scheduler is implemented by stores that know which runs can go on without a caller.
-// Watch gives hints, Due tells the truth.
+// Scheduler is implemented by stores that know which runs can continue without a caller. Watch
+// gives hints, Due tells the truth.
 type Scheduler interface {
-	// Wake marks a run as due: it can go on now, after an answer or a decision. A run that
+	// Wake marks a run as due: it can continue now, after an answer or a decision. A run that
 	// the store does not have is no error.
 	Wake(ctx context.Context, id string) error
-	// Due returns the ids of at most limit runs, oldest first, that are not claimed and
-	// can go on: they were woken since their last claim, or Record.DueAt is over by the
-	// clock of the store. A store that tells a host which has ended from one that has
-	// released its claims may return the runs of hosts that have ended instead of those that
-	// are due at the zero time.
+	// Due returns the ids of at most limit runs, oldest first, that are not claimed and can
+	// continue: they were woken since their last claim, or Record.DueAt is over by the clock
+	// of the store. A store that tells a host which has ended from one that has released its
+	// claims may return the runs of hosts that have ended instead of runs that are due at the
+	// zero time.
 	Due(ctx context.Context, limit int) ([]string, error)
 	// Watch sends the ids of runs that have just been woken, until ctx ends; then it closes
 	// the channel. It may lose ids, and send some again.
@@ -242,8 +242,8 @@ type Shared interface {
 	Advertise(ctx context.Context, address string) error
 	// Owner says who holds the claim of a run. It answers ErrNotFound when the claim is free.
 	Owner(ctx context.Context, id string) (Owner, error)
-	// Peers lists the hosts whose lease is not over, this one too, at most limit. A host that
-	// has advertised an address is one of them from then on.
+	// Peers lists the hosts with a lease that is not over, this one too, at most limit. A host
+	// that has advertised an address is one of them from then on.
 	Peers(ctx context.Context, limit int) ([]Peer, error)
 }
 
@@ -272,13 +272,13 @@ type Identified interface {
 	Reserve(ctx context.Context, id string) (release func(), err error)
 }
 
-// Volatile is implemented by stores whose records end with their process. A host
-// takes no checkpoints for them of runs that go on.
+// Volatile is implemented by stores with records that end with their process. A host takes no
+// checkpoints for them of runs that continue.
 type Volatile interface {
 	Volatile()
 }
 
-// Ended is a run that has ended and whose result has not been delivered.
+// Ended is a run that has ended, with a result that has not been delivered.
 type Ended struct {
 	ID      string           `json:"id"`
 	Epoch   uint64           `json:"epoch,omitempty"` // of the claim that wrote it; the store sets it

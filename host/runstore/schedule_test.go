@@ -41,7 +41,7 @@ func opened(t *testing.T, dir string) *runstore.Dir {
 	return d
 }
 
-// created stores a run and lets go of it.
+// created stores a run and releases it.
 func created(t *testing.T, s runstore.Store, r *runstore.Record) {
 	t.Helper()
 	r.Format, r.Generation, r.Expires = runstore.FormatVersion, 1, time.Now().Add(time.Hour)

@@ -15,8 +15,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// sealSize is the size of each of the two seals of a frame, headSize that of what
-// comes before the content: kind, two lengths and the first seal.
+// sealSize is the size of each of the two seals of a frame, headSize the size of what comes
+// before the content: kind, two lengths and the first seal.
 const (
 	sealSize = 32
 	headSize = 1 + 4 + 4 + sealSize
@@ -55,7 +55,7 @@ func (l *leg) is(what string, b []byte, state int) {
 	}
 }
 
-// takes fails the test unless the next writer can go on with the run.
+// takes fails the test unless the next writer can continue the run.
 func (l *leg) takes(what string, state int) {
 	l.t.Helper()
 	ctx := context.Background()
@@ -77,7 +77,7 @@ func (l *leg) takes(what string, state int) {
 }
 
 // TestTornTail cuts the file everywhere: what was not written completely has not
-// been written, what was is there, and the next writer goes on from it.
+// been written, what was is there, and the next writer continues from it.
 func TestTornTail(t *testing.T) {
 	l := newLeg(t)
 	whole := l.read()

@@ -76,7 +76,7 @@ func (w *wakes) watch(ctx context.Context) <-chan string {
 	return c
 }
 
-// dueRun is a run that can go on, and since when.
+// dueRun is a run that can continue, and since when.
 type dueRun struct {
 	id string
 	at time.Time

@@ -101,8 +101,8 @@ func testExpiry(t *testing.T, d Driver) {
 	is(t, s, "fresh", fresh(1))
 }
 
-// testKeepUntil: a run whose call waits for a person is kept as long as the call says, also
-// once the person has decided.
+// testKeepUntil: a run with a call that waits for a person is kept as long as the call says,
+// also once the person has decided.
 func testKeepUntil(t *testing.T, d Driver) {
 	ctx := context.Background()
 	hosts := d.Open(t, 2)

@@ -168,7 +168,7 @@ func testFaults(t *testing.T, d Driver) {
 	}
 }
 
-// faulty makes an operation whose nth step fails, and reports whether it has that many.
+// faulty makes an operation fail at its nth step, and reports whether it has that many.
 func (d Driver) faulty(t *testing.T, hosts []runstore.Store, op operation, when Moment, n int) bool {
 	id := fmt.Sprintf("%s_%s_%d", op.name, when[:1], n)
 	what := fmt.Sprintf("step %d fails %s", n, when)
@@ -208,7 +208,7 @@ func (d Driver) faulty(t *testing.T, hosts []runstore.Store, op operation, when 
 	if c != nil {
 		c.Release()
 	}
-	// Whatever has failed, another host can go on with what there is.
+	// Whatever has failed, another host can continue with what there is.
 	if stateOf(hosts[1], id) != "nothing" {
 		if c, err := hosts[1].Claim(context.Background(), id); err != nil {
 			t.Errorf("%s: another host: %v", what, err)

@@ -327,7 +327,7 @@ func (m *machine) expire(rt *rapid.T, _ string, _ *model) {
 	}
 }
 
-// clear lets go of everything and deletes the runs.
+// clear releases everything and deletes the runs.
 func (m *machine) clear(rt *rapid.T) {
 	for id, run := range m.runs {
 		for _, h := range slices.Backward(run.all) {

@@ -32,8 +32,8 @@ type Driver struct {
 	// Open returns that many hosts that share one new, empty store, which ends with the
 	// test.
 	Open func(t testing.TB, hosts int) []runstore.Store
-	// Expire ends the lease of a host, which does not notice. It is nil for stores whose
-	// claims end with their process alone.
+	// Expire ends the lease of a host, which does not notice. It is nil for stores with claims
+	// that end with their process alone.
 	Expire func(t testing.TB, host runstore.Store)
 	// Fail has the nth step of a host from now fail, n from 1. The function that it returns
 	// ends that, and reports whether the step was reached; it is nil if no step of the store
@@ -75,8 +75,8 @@ func Run(t *testing.T, d Driver) {
 // open returns one host.
 func (d Driver) open(t testing.TB) runstore.Store { return d.Open(t, 1)[0] }
 
-// Record is a record with every kind of content, whose call 1 is in flight and whose
-// call 2 is queued. It expires in an hour.
+// Record returns a record with every kind of content. Its call 1 is in flight and its call 2
+// is queued. It expires in an hour.
 func Record(id string, generation uint64) *runstore.Record {
 	return &runstore.Record{
 		ID:         id,
@@ -171,7 +171,7 @@ func stateOf(s runstore.Store, id string) string {
 	return b.String()
 }
 
-// is fails the test unless a store has that of a run.
+// is fails the test unless a store has a run in this state.
 func is(t testing.TB, s runstore.Store, id, state string) {
 	t.Helper()
 	if got := stateOf(s, id); got != state {
