@@ -32,12 +32,11 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // DirOptions bounds a Dir. The zero value of each field means its default.
 type DirOptions struct {
-	// MaxFileBytes bounds the file of one run. Beyond it events of calls are
-	// counted instead of being written; those of the run itself have 64 KiB more.
-	// Defaults to 8 MiB.
+	// MaxFileBytes bounds the file of one run. Beyond it events of calls are counted instead
+	// of being written; events of the run itself have 64 KiB more. Defaults to 8 MiB.
 	MaxFileBytes int64
-	// MaxTotalBytes and MaxRuns bound the directory: the runs whose last event is
-	// oldest go first. They default to 256 MiB and 10,000.
+	// MaxTotalBytes and MaxRuns bound the directory: the runs with the oldest last event go
+	// first. They default to 256 MiB and 10,000.
 	MaxTotalBytes int64
 	MaxRuns       int
 	// MaxAge is how long a run is kept after its last event. Defaults to 7 days.
@@ -61,8 +60,8 @@ func (o DirOptions) WithDefaults() DirOptions {
 	return o
 }
 
-// Limit is the size from which a run takes no more events of a kind, in bytes: those of
-// the run itself have more room, so that it says how it ended. o has its defaults.
+// Limit is the size from which a run takes no more events of a kind, in bytes: events of the
+// run itself have more room, so that it says how it ended. o has its defaults.
 func (o DirOptions) Limit(k Kind) int64 {
 	if isRunEvent(k) {
 		return o.MaxFileBytes + reserve
@@ -162,7 +161,7 @@ func Encode(e Event) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// open returns the file of the event's run, whose end is the end of a line.
+// open returns the file of the event's run. The file ends at the end of a line.
 func (d *Dir) open(e Event) (*file, error) {
 	if f := d.files[e.RunID]; f != nil {
 		return f, nil

@@ -173,7 +173,7 @@ func TestNotAFile(t *testing.T) {
 	}
 }
 
-// TestATornLineIsCutOff goes on with a file whose writer's machine crashed.
+// TestATornLineIsCutOff continues a file after its writer's machine crashed.
 func TestATornLineIsCutOff(t *testing.T) {
 	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{})
@@ -227,7 +227,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	d, path := openDir(t, trajectory.DirOptions{MaxRuns: 3, MaxAge: time.Hour})
 	record(t, d, story()...)
-	if err := d.Close(); err != nil { // no sweep goes on by itself
+	if err := d.Close(); err != nil { // no sweep runs by itself
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(path, runID+".jsonl")); err != nil {

@@ -23,7 +23,7 @@ const (
 	CallEnded         Kind = "call_ended"         // it has settled, whether or not a tool was reached
 	CallParked        Kind = "call_parked"        // its host stops while it waits for a person or the caller; another host continues it
 	ApprovalRequested Kind = "approval_requested" // the call waits for a decision
-	ApprovalDecided   Kind = "approval_decided"   // Decision and By say which and whose
+	ApprovalDecided   Kind = "approval_decided"   // Decision and By say which, and who decided
 	OutputMade        Kind = "output"             // the program has put Output out; only readers who ask for it get it, and it has no Seq
 	Gap               Kind = "gap"                // Missed events are not here
 )
@@ -87,8 +87,9 @@ type Event struct {
 	// Start is when the call, exec or wait started, and Duration how long it took.
 	Start    time.Time     `json:"start,omitzero"`
 	Duration time.Duration `json:"durationNs,omitempty"`
-	// Code is that of the failure: of a call's error or of the run's result. It is
-	// program_error for an exception of the program, whose result says internal_error.
+	// Code is the code of the failure: of a call's error or of the run's result. It is
+	// program_error for an exception of the program. The program's result says internal_error
+	// then.
 	Code string `json:"code,omitempty"`
 
 	// Message is the error of a failed run, in run_ended, and what a tool says that it

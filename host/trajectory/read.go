@@ -139,7 +139,7 @@ func decodeLine(b []byte) (Event, error) {
 	return l.Event, nil
 }
 
-// accept checks that an event is one of the run. The first says whose the run is.
+// accept checks that an event is one of the run. The first says who the run belongs to.
 func (r *Run) accept(e Event) error {
 	if len(r.Events) == 0 {
 		r.Session = e.Session

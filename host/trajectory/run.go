@@ -7,7 +7,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 )
 
-// Run is the trajectory of one run, as far as it was recorded.
+// Run is what was recorded of the trajectory of one run.
 type Run struct {
 	ID      string
 	Session codemode.Session
@@ -39,7 +39,7 @@ type Segment struct {
 type Call struct {
 	Event          // the last of it
 	Ended     bool // its end was recorded
-	Waiting   bool // as far as is known, for a person or the caller
+	Waiting   bool // it is known to wait for a person or the caller
 	Progress  int  // interim results
 	Approvals []Event
 }

@@ -40,7 +40,7 @@ const (
 
 // Options say what the environment does not.
 type Options struct {
-	// Version is that of the service. Optional.
+	// Version is the version of the service. Optional.
 	Version string
 	// Console is where the exporter console writes. Defaults to os.Stderr.
 	Console io.Writer
@@ -134,7 +134,7 @@ func open(ctx context.Context, name string, o Options) (sdk.SpanExporter, error)
 	return stdouttrace.New(stdouttrace.WithWriter(o.Console))
 }
 
-// logged is an exporter whose failures go to our log rather than to the process-wide
+// logged is an exporter that writes failures to our log rather than to the process-wide
 // handler of OpenTelemetry, which is not ours to set.
 type logged struct {
 	sdk.SpanExporter
