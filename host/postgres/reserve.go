@@ -58,8 +58,8 @@ func (d *DB) Reserve(ctx context.Context, id string) (release func(), err error)
 }
 
 // reserveAgain puts back what this host has reserved and the database has lost: a sweep
-// deletes the reservations of a host whose lease is over, and a failover loses the newest. A
-// reservation that is released at the same time is found by findForgotten.
+// deletes the reservations of a host once its lease is over, and a failover loses the newest.
+// A reservation that is released at the same time is found by findForgotten.
 func (d *DB) reserveAgain(ctx context.Context) error {
 	runs := d.claims.reserved()
 	if len(runs) == 0 {
