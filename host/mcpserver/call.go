@@ -44,7 +44,7 @@ const (
 	signingIn          // the person has opened the link; it is over when the token is there
 )
 
-// ownSession is what helps a client whose server process was started again.
+// ownSession helps a client after its server process was started again.
 const ownSession = " The run is kept. To go on with it, start quoin mcp serve with the session of the run, as in the configuration of the client: --session NAME. " +
 	"A person finds the name with quoin runs list."
 
