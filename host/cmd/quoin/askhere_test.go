@@ -32,8 +32,8 @@ func keys(pairs ...string) (list []typed) {
 	return list
 }
 
-// TestAPersonIsAskedAtTheTerminal: exec shows the call and asks, and goes on with what is
-// answered.
+// TestAPersonIsAskedAtTheTerminal: exec shows the call and asks, and continues with the
+// answer.
 func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	const twice = `text("one"); const made = []; for (const title of ["shoes", "socks"]) { try { made.push((await Issues.create({title})).title) } catch (e) { made.push(e.code) } } return made.join()`
@@ -73,7 +73,7 @@ func TestAPersonIsAskedAtTheTerminal(t *testing.T) {
 	}
 }
 
-// TestAllowGoesOn: on a terminal, approvals allow goes on with the run of an exec, unless it is
+// TestAllowGoesOn: on a terminal, approvals allow continues the run of an exec, unless it is
 // told not to.
 func TestAllowGoesOn(t *testing.T) {
 	t.Parallel()

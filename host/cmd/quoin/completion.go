@@ -10,8 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
-// What a shell offers are the names that there are now, as far as flags that stand on
-// the line already say where to look. Where they cannot be had it offers nothing.
+// What a shell offers are the names that there are now, if the flags on the line already say
+// where to look. Where they cannot be had it offers nothing.
 
 // fields are the fields that --set takes.
 func fields(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -43,8 +43,8 @@ func finish(cmd *cobra.Command) {
 	}
 }
 
-// completePaths says which flags of a command, as far as it has them, are files of a
-// kind or directories.
+// completePaths says which flags of a command, if it has them, are files of a kind or
+// directories.
 func completePaths(cmd *cobra.Command) {
 	for flag, ext := range map[string][]string{"config": {"json5", "json"}, "token-file": nil, "address-file": nil} {
 		if cmd.Flags().Lookup(flag) == nil {

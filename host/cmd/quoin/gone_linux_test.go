@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cmdGone returns once the process has ended whose number is in a file: gone FILE
+// cmdGone returns once the process with the number in a file has ended: gone FILE
 func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: gone FILE")

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// guide is a page whose commands a script follows.
+// guide is a page with commands that a script follows.
 type guide struct {
 	text     string
 	left     []string // commands that were not followed yet

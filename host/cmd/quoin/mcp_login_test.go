@@ -72,7 +72,7 @@ func newLoginServer(t *testing.T) (address string, revoked *atomic.Int32) {
 	return web.URL + "/mcp", revoked
 }
 
-// following is a standard error whose reader opens the link that it shows.
+// following is a standard error with a reader that opens the link that it shows.
 type following struct {
 	text   bytes.Buffer
 	opened chan error

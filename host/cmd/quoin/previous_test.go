@@ -80,8 +80,8 @@ func buildPrevious(t *testing.T, commit, dir string) installation {
 	return v
 }
 
-// buildThis builds this tree. Where its guest is that of the earlier commit, it gets one of
-// other code, so that there is something to upgrade.
+// buildThis builds this tree. Where its guest is the guest of the earlier commit, it gets one
+// of other code, so that there is something to upgrade.
 func buildThis(t *testing.T, dir string, old installation) installation {
 	t.Helper()
 	v := installation{quoin: filepath.Join(dir, "quoin")}
@@ -132,8 +132,8 @@ type upgrade struct {
 	runs          map[string]string // ids by name
 }
 
-// upgradedPrograms are what the old version suspends, with the entries that each makes before, and
-// what it comes to.
+// upgradedPrograms are the programs that the old version suspends, with the entries that each
+// makes before, and its result.
 var upgradedPrograms = map[string]struct{ code, entries, want string }{
 	"yields":   {`const kept = new Map([["n", await tools.ledger_add({name: "yields"})]]); await yield_control(); return kept.get("n")`, "yields", `"yields"`},
 	"timer":    {`const kept = await tools.ledger_add({name: "timer"}); await new Promise((r) => setTimeout(r, 5000)); return kept`, "timer", `"timer"`},
@@ -220,7 +220,7 @@ func (u *upgrade) finish(t *testing.T, by string) {
 	}
 	for name, p := range upgradedPrograms {
 		res, err := c.Wait(t.Context(), upgradeSession, u.runs[name])
-		for err == nil && (res.Status == host.StatusWaiting || res.Reason == host.ReasonRunBusy) { // the lease of the old one goes on for a while
+		for err == nil && (res.Status == host.StatusWaiting || res.Reason == host.ReasonRunBusy) { // the lease of the old one lasts for a while
 			res, err = c.Wait(t.Context(), upgradeSession, u.runs[name])
 		}
 		if err != nil || res.Status != host.StatusCompleted || string(res.Value) != p.want {
@@ -251,7 +251,7 @@ func (u *upgrade) replay(t *testing.T, config string) bool {
 			case strings.Contains(r.Error, "its guest was of a build that cannot be replayed"):
 				t.Log("that commit records no traces: what it has suspended cannot be replayed")
 				return false
-			case strings.Contains(r.Error, "already being resumed"): // the lease of the old one goes on for a while
+			case strings.Contains(r.Error, "already being resumed"): // the lease of the old one lasts for a while
 				busy = true
 			default:
 				t.Errorf("run %s is not replayed: %s", r.ID, r.Error)

@@ -14,8 +14,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// cmdInquire puts an approval with the questions of a file into a state directory, as a
-// host does whose tool asks, and writes its id into a variable: inquire STATE FILE > VAR
+// cmdInquire puts an approval with the questions of a file into a state directory, as a host
+// does when its tool asks, and writes its id into a variable: inquire STATE FILE > VAR
 func cmdInquire(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 || args[2] != ">" {
 		ts.Fatalf("usage: inquire STATE FILE > VAR")

@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if cmd == root && !strings.HasPrefix(args[0], "-") { // its flags are those of a command that does not exist
+		if cmd == root && !strings.HasPrefix(args[0], "-") { // its flags belong to a command that does not exist
 			return root.Args(root, args)
 		}
 		return cli.AsUsage(err)

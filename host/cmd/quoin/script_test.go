@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, scripts(t, "script"))
 }
 
-// scripts are those of a folder of testdata.
+// scripts returns the scripts of a folder of testdata.
 func scripts(t *testing.T, folder string) testscript.Params {
 	builds := t.TempDir() // the guest need not be copied for each state directory
 	if err := installGuest(); err != nil {
@@ -166,9 +166,9 @@ var canMount = sync.OnceValue(func() bool {
 	return osexec.Command("unshare", args...).Run() == nil
 })
 
-// goCaches are the variables with which the go command of a script, whose home is
-// another, finds what has been built and fetched before. It fetches nothing, and links
-// plugins without what only a debugger reads, which takes half as long.
+// goCaches are the variables with which the go command of a script, which has another home,
+// finds what has been built and fetched before. It fetches nothing, and links plugins without
+// what only a debugger reads, which takes half as long.
 var goCaches = sync.OnceValues(func() ([]string, error) {
 	vars := []string{"GOPROXY=off", "GOFLAGS=-ldflags=-w"}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {

@@ -25,8 +25,8 @@ func onTerminal(t *testing.T, env []string, args ...string) (string, int) {
 	return interruptedOnTerminal(t, nil, env, args...)
 }
 
-// interruptedOnTerminal is onTerminal whose command gets Ctrl-C once what came onto the
-// terminal matches seen; nil for never.
+// interruptedOnTerminal is onTerminal, and sends the command Ctrl-C once the terminal's output
+// matches seen; nil for never.
 func interruptedOnTerminal(t *testing.T, seen *regexp.Regexp, env []string, args ...string) (string, int) {
 	t.Helper()
 	var keys []typed

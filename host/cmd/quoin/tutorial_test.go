@@ -18,8 +18,8 @@ var block = regexp.MustCompile("(?ms)^```(\\w+)(?: (\\S+))?\n(.*?)^```$")
 // tutorial does what a document tells its reader to do. Commands in blocks of sh
 // run in one directory, which they may change, and print what a block of text
 // right after them says. A block with a file's name is saved as that file. A block
-// of console that starts with "$ " is a session of quoin plugin dev: it prints what
-// the block says, and goes on printing what later blocks of console say.
+// of console that starts with "$ " is a session of quoin plugin dev: it prints what the block
+// says, and later what later blocks of console say.
 type tutorial struct {
 	ts      *testscript.TestScript
 	dir     string

@@ -79,7 +79,7 @@ func (o *Flags) HiddenPaths(state, but string) ([]string, error) {
 	return append(slices.Concat(hidden, ownProgram()), config), nil
 }
 
-// ownProgram is this one and the folder of its bundled plugins, as far as they are there: a
+// ownProgram returns this program and the folder of its bundled plugins, if they are there: a
 // command that works around them must not put others in their place.
 func ownProgram() []string {
 	self, err := os.Executable()

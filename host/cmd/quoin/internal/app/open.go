@@ -105,8 +105,8 @@ func (o *Flags) AddDirectories(ctx context.Context, f *configfile.File, cfg *hos
 // PinDir is where it is kept what the tools of MCP servers have to be.
 func PinDir(state string) string { return filepath.Join(state, "mcp-pins") }
 
-// List asks the server, or makes a host whose plugins get throw-away data
-// directories: looking changes nothing.
+// List asks the server, or makes a host that gives its plugins throw-away data directories:
+// looking changes nothing.
 func (o *Flags) List(cmd *cobra.Command, print func(Backend) error) error {
 	return o.Use(cmd, func(c *client.Client) error { return print(c) }, func() error {
 		return o.Inspect(cmd, cmd.ErrOrStderr(), func(h *host.Host) error { return print(Local{h}) })

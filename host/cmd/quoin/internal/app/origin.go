@@ -12,11 +12,11 @@ import (
 	"github.com/quoinhq/quoin/host/internal/configfile"
 )
 
-// A hint at how to go on with a run is a whole command: it works in any directory, as
-// it is printed.
+// A hint at how to continue a run is a whole command: it works in any directory, as it is
+// printed.
 
-// origin are the flags with which another process makes the host that o asks for,
-// whose directories have been found.
+// origin returns the flags with which another process makes the host that o asks for. Its
+// directories have been found.
 func (o *Flags) origin(f *configfile.File, plugins, state string) ([]string, error) {
 	config, err := paths.Config(o.Config)
 	if err != nil {

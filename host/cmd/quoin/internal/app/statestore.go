@@ -166,8 +166,8 @@ func OpenTasks(state string, runs runstore.Store) (*mcpserver.Tasks, error) {
 	return nil, nil
 }
 
-// OpenDatabase puts the runs of a database in the place of those of the directory, if
-// there is one.
+// OpenDatabase puts the runs of a database in the place of the runs of the directory, if there
+// is a database.
 func (o *Flags) OpenDatabase(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
 	url, err := o.DatabaseURL(f)
 	if url == "" || err != nil {

@@ -253,7 +253,7 @@ func (f *formField) add(before any, value string) (any, error) {
 	return value, nil
 }
 
-// showQuestions writes what a tool asks. All texts are those of a stranger.
+// showQuestions writes what a tool asks. All texts are written by a stranger.
 func showQuestions(line func(name, value string), p *policy.Approval) {
 	for _, q := range p.Questions {
 		line("question", fmt.Sprintf("%s (%s) of %s", terminal.Line(q.ID), q.Kind, terminal.Line(q.From)))

@@ -253,7 +253,7 @@ func resumeRun(cmd, wait *cobra.Command, words []string) error {
 
 // isHeld reports whether a process of this state directory has the run, and continues it.
 func (a *approver) isHeld(ctx context.Context, runID string) bool {
-	if a.runs == nil { // they are those of a server
+	if a.runs == nil { // a server has the runs
 		return false
 	}
 	claim, err := a.runs.Claim(ctx, runID)

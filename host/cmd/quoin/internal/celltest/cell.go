@@ -95,7 +95,7 @@ func (c *Cell) parse() error {
 	return nil
 }
 
-// read reads one expectation, which may go on in the lines below it.
+// read reads one expectation, which may continue in the lines below it.
 func (c *Cell) read(d *directive, lines []string) error {
 	switch d.word {
 	case "want", "want-output":

@@ -15,7 +15,7 @@ import (
 // Patience is how long a cell may wait for its tools unless something else is said.
 const Patience = 10 * time.Second
 
-// maxWaits bounds how often a cell that yields goes on.
+// maxWaits bounds how often a cell that yields continues.
 const maxWaits = 100
 
 // Session is whom cells run for.

@@ -62,7 +62,7 @@ func TestBrokenDeclarations(t *testing.T) {
 	}
 }
 
-// TestComplaints: what a compiler says is read as far as it is about cells.
+// TestComplaints: what a compiler says about cells is read.
 func TestComplaints(t *testing.T) {
 	t.Parallel()
 	list, rest := complaints("testdata/cell0.ts(1,40): error TS1: a\r\n  more\ntestdata/cell0.ts(2,3): error TS2: b\nerror TS5023: Unknown option\n  of it\n\n", map[string]string{"testdata/cell0.ts": "dev.ts"})

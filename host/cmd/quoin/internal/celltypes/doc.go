@@ -10,6 +10,6 @@
 // A cell is the body of a function, which TypeScript has no word for: an editor
 // objects to a return at the top level of a .ts file (TS1108), and no option of the
 // compiler changes that. It does not object in .js files. [Check] puts a function
-// around each cell, so that the compiler sees what runs; places in its complaints
-// are those of the cell's own file.
+// around each cell, so that the compiler sees what runs; places in its complaints are places
+// in the cell's own file.
 package celltypes

@@ -16,8 +16,8 @@ const TypesName = ".quoin/types.d.ts"
 const ConfigName = "tsconfig.json"
 
 // Config is the content of that file. Each cell is a module, so that two may have
-// variables of one name; there are no other globals than those of a guest; and what a
-// catch gets has a code to look at, as programs of models do.
+// variables of one name; there are no other globals than a guest's globals; and what a catch
+// gets has a code to look at, as programs of models do.
 const Config = `{
   "compilerOptions": {
     "target": "es2023",

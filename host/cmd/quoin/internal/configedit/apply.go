@@ -22,8 +22,8 @@ const empty = `// The configuration of Quoin. To check it: quoin config check
 {}
 `
 
-// Apply changes the configuration file at path. Info is that of the file before, or nil
-// if Apply has made it.
+// Apply changes the configuration file at path. Info is the info of the file before the
+// change, or nil if Apply has made the file.
 func Apply(ctx context.Context, path string, change func(text []byte) ([]byte, error)) (info fs.FileInfo, err error) {
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {

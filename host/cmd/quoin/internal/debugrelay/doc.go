@@ -3,10 +3,10 @@
 //
 // A host starts its plugins itself, proves who is at the other end by mutual TLS,
 // and ends them; it cannot do so for a process under a debugger. So the host
-// starts a relay: a plugin like any other, with a folder and a manifest ([Stage]), whose
-// binary is a copy of the quoin command ([ServeIfRelay]) and passes every call on to the
-// socket at which the real plugin listens. The relay comes and goes with the host;
-// the plugin and its debugger stay.
+// starts a relay: a plugin like any other, with a folder and a manifest ([Stage]). Its binary
+// is a copy of the quoin command ([ServeIfRelay]) and passes every call on to the socket at
+// which the real plugin listens. The relay comes and goes with the host; the plugin and its
+// debugger stay.
 //
 // # Trust
 //

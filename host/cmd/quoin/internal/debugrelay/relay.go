@@ -82,8 +82,8 @@ func (nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCon
 // relay passes calls on over a connection.
 type relay struct{ conn *grpc.ClientConn }
 
-// forward passes on one call. That the host drains its plugin is for the relay
-// alone: the plugin goes on.
+// forward passes on one call. That the host drains its plugin is for the relay alone: the
+// plugin stays.
 func (r *relay) forward(_ any, in grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(in) // a server's streams always have one
 	if strings.HasSuffix(method, "/Drain") {
@@ -140,7 +140,7 @@ type frame []byte
 // codec passes frames as they are; what go-plugin itself says is protobuf.
 type codec struct{}
 
-// Name is that of the encoding on the wire.
+// Name returns the name of the encoding on the wire.
 func (codec) Name() string { return "proto" }
 
 // Marshal returns the message's bytes.

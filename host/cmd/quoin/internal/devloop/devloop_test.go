@@ -191,8 +191,8 @@ func save(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestWatch: of all that happens in a folder, those files are told of whose content
-// has changed. A last save makes sure that what is not told of is not late either.
+// TestWatch: of all that happens in a folder, only files with changed content are told of. A
+// last save makes sure that what is not told of is not late either.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

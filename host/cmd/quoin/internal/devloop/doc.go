@@ -6,14 +6,14 @@
 // the scratch cell, dev.ts or dev.js. After that every save does it again:
 //
 //  1. Saves that come together are taken together, and one that arrives while an
-//     earlier one is being built, put into service or run ends that. Hidden
-//     files, tests, logs, backup files of editors, files whose content has not changed
-//     and what the session itself writes do not count.
-//  2. The build makes a folder of its own. Without a build, nothing changes; the
-//     compiler's words are shown once, in place of those before.
-//  3. The host checks the new generation completely before it takes the place of the
-//     one before, whose calls end where they started. If it refuses it, the one before
-//     goes on, and the reason is shown.
+//     earlier one is being built, put into service or run ends that. Hidden files, tests,
+//     logs, backup files of editors, files with unchanged content and what the session itself
+//     writes do not count.
+//  2. The build makes a folder of its own. Without a build, nothing changes; the compiler's
+//     words are shown once, in place of its words before.
+//  3. The host checks the new generation completely before it takes the place of the one
+//     before. Calls end where they started. If the host refuses the new generation, the one
+//     before stays, and the reason is shown.
 //  4. The host is asked what a model now sees of the plugin: tools with their
 //     schemas, namespaces with their prompts and declarations. Only differences are
 //     printed.

@@ -39,11 +39,11 @@ type Options struct {
 	Generation func(ctx context.Context, into string) (plugins.Candidate, error)
 }
 
-// ErrLost is why a loop ends whose host is gone.
+// ErrLost is why a loop ends when its host is gone.
 var ErrLost = errors.New("the server has ended the development of the plugin, since another session develops it or it shuts down, or is gone")
 
-// UnfitError is that of a host that takes no plugin at all: no save of the author
-// changes that.
+// UnfitError is the error of a host that takes no plugin at all: no save of the author changes
+// that.
 type UnfitError struct{ Err error }
 
 // Error returns the text of Err.
@@ -89,7 +89,7 @@ type loop struct {
 func (l *loop) ignored(p string) bool {
 	name := path.Base(p)
 	if l.Folder.Builds() && p == path.Clean(filepath.ToSlash(l.Folder.Manifest.Command)) {
-		return true // the author's own build of it, or that of the build command
+		return true // the author's own build of it, or the build command's
 	}
 	return p == "testdata" || p == celltypes.ConfigName || strings.HasSuffix(name, "_test.go") || slices.Contains([]string{".md", ".log"}, path.Ext(name)) ||
 		printedInto(filepath.Join(l.Folder.Dir, p)) || slices.ContainsFunc(l.Folder.Ignore, func(i string) bool { return p == path.Clean(i) })
@@ -321,7 +321,7 @@ func (l *loop) show(ctx context.Context, saves []string, build, swap time.Durati
 	return l.Screen.Print(b.String())
 }
 
-// because names the files whose change a build is for. The first build is for all of them.
+// because names the changed files that a build is for. The first build is for all of them.
 func (l *loop) because(saves []string) string {
 	const most = 3
 	switch n := len(saves); {

@@ -32,7 +32,7 @@ func isScratch(path string) bool {
 // waitStep is how often the loop says what the scratch cell waits for.
 const waitStep = 10 * time.Second
 
-// maxWaits bounds how often the scratch cell goes on after it has yielded.
+// maxWaits bounds how often the scratch cell continues after it has yielded.
 const maxWaits = 100
 
 // scratch runs the scratch cell of the folder and prints how it went, if there is one.

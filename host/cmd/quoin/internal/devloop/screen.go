@@ -103,7 +103,7 @@ func (s *Screen) styled(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// stamp is the time of day before what a save came to, on a output.
+// stamp returns the time of day before the result of a save, on a terminal.
 func (s *Screen) stamp(now time.Time) string {
 	if s.width() == 0 {
 		return ""

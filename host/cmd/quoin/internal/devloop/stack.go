@@ -55,7 +55,7 @@ func foldedStack(stack, dir string) []string {
 
 // own reports whether a frame is of the plugin itself, and names its file in the
 // way an editor finds it from the plugin's folder. Builds with -trimpath name files
-// by the paths of their packages, and those of other modules by a version.
+// by the paths of their packages, and files of other modules by a version.
 func (f frame) own(dir string) (file string, ok bool) {
 	if rel, err := filepath.Rel(dir, f.file); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel), true

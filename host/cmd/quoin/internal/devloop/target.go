@@ -19,8 +19,8 @@ type Host interface {
 	Tools(context.Context, host.Session) ([]catalog.Entry, error)
 	Tool(ctx context.Context, s host.Session, id string) (*catalog.Description, error)
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
-	// Develop puts a generation into service, in the place of the one before. On
-	// an error that goes on; an *[UnfitError] ends the loop.
+	// Develop puts a generation into service, in the place of the one before. On an error the
+	// one before stays; an *[UnfitError] ends the loop.
 	Develop(context.Context, plugins.Candidate) error
 	// Lost is closed when the host has taken the plugin out of service by itself,
 	// or has gone. Nil means never.
@@ -46,7 +46,7 @@ func (l *Local) Exec(ctx context.Context, s host.Session, in host.ExecInput) (*h
 	return l.Host.Exec(ctx, s, in), nil
 }
 
-// WaitFor goes on with one.
+// WaitFor continues a cell.
 func (l *Local) WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error) {
 	return l.Host.WaitFor(ctx, s, runID, timeout), nil
 }
@@ -70,7 +70,7 @@ func (l *Local) Namespaces(_ context.Context, s host.Session) ([]host.Namespace,
 func (l *Local) Develop(ctx context.Context, f plugins.Candidate) error {
 	undo, err := l.Host.Develop(ctx, f)
 	if err == nil {
-		l.undo = undo // that of the one before has nothing to undo any more
+		l.undo = undo // the undo of the one before has nothing to undo any more
 	}
 	return err
 }

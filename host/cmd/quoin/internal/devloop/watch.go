@@ -30,7 +30,7 @@ type watcher struct {
 }
 
 // watch watches until ctx ends. Each list that comes has the paths below
-// root, with slashes, of files whose content has changed, or that are new or gone.
+// root, with slashes, of files that have changed content, or are new or gone.
 func watch(ctx context.Context, root string, ignore func(string) bool) (*watcher, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -19,7 +19,7 @@ type someServers struct {
 
 func (s someServers) MCPServers(context.Context) ([]gateway.MCPServer, error) { return s.list, nil }
 
-// TestListOfServersDoesNothingToATerminal: the list may be that of a server of others.
+// TestListOfServersDoesNothingToATerminal: the list may come from a server of others.
 func TestListOfServersDoesNothingToATerminal(t *testing.T) {
 	t.Parallel()
 	const bad = "\x1b[2Jx"

@@ -34,7 +34,7 @@ type mcpSigning struct {
 type signedIn struct {
 	Server    string    `json:"server"`
 	SignedIn  bool      `json:"signedIn"`
-	Agent     string    `json:"agentId,omitempty"` // whose sign-in it is, if it is not everyone's
+	Agent     string    `json:"agentId,omitempty"` // who signed in, if the sign-in is not everyone's
 	Key       string    `json:"sessionKey,omitempty"`
 	Issuer    string    `json:"issuer,omitempty"`
 	Scopes    []string  `json:"scopes,omitempty"`

@@ -1,13 +1,13 @@
-// Package mcpcmd has the commands about MCP servers whose tools programs call.
+// Package mcpcmd has the commands about MCP servers with tools that programs call.
 package mcpcmd
 
 import (
 	"github.com/spf13/cobra"
 )
 
-// New is what has to do with the Model Context Protocol, on both sides of Quoin:
-// the upstream servers whose tools programs call, and Quoin as a server of others.
-// Without a command it is the list, for which it once had no word.
+// New returns the commands about the Model Context Protocol, on both sides of Quoin: the
+// upstream servers with tools that programs call, and Quoin as a server of others. Without a
+// command it is the list, for which it once had no word.
 func New(serve *cobra.Command) *cobra.Command {
 	cmd := newList()
 	cmd.Use = "mcp"

@@ -34,7 +34,7 @@ type pointing struct {
 type agentHost struct {
 	where string // what to do with the text
 	text  func(pointing) string
-	// programsOnly is set for a host whose file takes no addresses.
+	// programsOnly is set for a host with a file that takes no addresses.
 	programsOnly bool
 }
 
@@ -210,7 +210,7 @@ func codexTable(p pointing) string {
 	return b.String()
 }
 
-// hostEntry is a server in the files of JSON, whose fields go by the same names.
+// hostEntry is a server in the files of JSON. Their fields have the same names.
 type hostEntry struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command,omitempty"`

@@ -134,8 +134,8 @@ type scope struct {
 	reason  string
 }
 
-// scopesOf returns the parts of a file. Those of the folder itself come first, because they
-// count before those of all folders.
+// scopesOf returns the parts of a file. Parts of the folder itself come first, because they
+// count before parts of all folders.
 func scopesOf(root map[string]any, here Here) (scopes []scope) {
 	var others []scope
 	projects := objectAt(root, []string{"projects"}) // Claude Code

@@ -23,7 +23,7 @@ const ConfigUsage = "JSON5 configuration file, or none (default: " + ConfigEnv +
 // file or directory. A directory of that name is ./none.
 const None = "none"
 
-// Config returns the configuration file in force, or "": the given one, else that of
+// Config returns the configuration file in force, or "": the given one, else the file of
 // QUOIN_CONFIG, else the user's own if it exists.
 func Config(given string) (string, error) {
 	if given == "" {

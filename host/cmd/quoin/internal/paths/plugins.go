@@ -8,9 +8,9 @@ import (
 	"runtime"
 )
 
-// Plugins returns the plugin directory: that of the flag, else the configured one, else
-// the first default that exists, or "". The working directory is no default: a program
-// in it must not run unasked.
+// Plugins returns the plugin directory: the flag's, else the configured one, else the first
+// default that exists, or "". The working directory is no default: a program in it must not
+// run unasked.
 func Plugins(flag, configured string) (string, error) {
 	for _, given := range []struct{ by, dir string }{{"--plugins", flag}, {"plugins.dir", configured}} {
 		switch {

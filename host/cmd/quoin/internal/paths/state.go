@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/internal/ownership"
 )
 
-// State returns the state directory: that of the flag, else the configured one, else
-// quoin's in the user's state home.
+// State returns the state directory: the flag's, else the configured one, else quoin's in the
+// user's state home.
 func State(flag, configured string) (string, error) {
 	if given := cmp.Or(flag, configured); given != "" {
 		return given, nil

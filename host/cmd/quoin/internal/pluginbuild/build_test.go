@@ -188,7 +188,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestABuildIsBoundByItsContext: a build whose context ends is killed.
+// TestABuildIsBoundByItsContext: a build is killed when its context ends.
 func TestABuildIsBoundByItsContext(t *testing.T) {
 	t.Parallel()
 	f := open(t, with(goFiles, "dev.json5", `{ build: ["go", "run", "."] }`, "main.go", "package main\n\nfunc main() { select {} }\n"))

@@ -5,8 +5,8 @@
 // of the author's, or nothing. [Folder.Build] makes a generation: a folder of its own,
 // named by the plugin's id, with the manifest as it is now, what was built, and
 // links to everything else. A generation is not changed by later builds, so that a
-// process of it can be started again while the author goes on; and the author's
-// folder stays as it is.
+// process of it can be started again while the author works on; and the author's folder stays
+// as it is.
 //
 // # dev.json5
 //

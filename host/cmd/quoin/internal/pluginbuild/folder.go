@@ -28,8 +28,8 @@ type Folder struct {
 	Manifest manifest.Manifest
 	// Command is the build command of dev.json5; empty without one.
 	Command []string
-	// Ignore are paths below the folder whose changes do not matter, such as what
-	// the build command leaves behind.
+	// Ignore are paths below the folder where changes do not matter, such as what the build
+	// command leaves behind.
 	Ignore []string
 	// Config is the plugin's configuration in development; nil without one.
 	Config json.RawMessage

@@ -68,8 +68,8 @@ func developing(cmd *cobra.Command, run func(context.Context, *cobra.Command, de
 	return cmd
 }
 
-// develop calls run with a host for the plugin in folder: that of a server, or one
-// of this process. All that is made for it is gone in the end.
+// develop calls run with a host for the plugin in folder: a server's host, or one of this
+// process. All that is made for it is gone in the end.
 func develop(o *app.Flags, cmd *cobra.Command, folder *pluginbuild.Folder, run func(context.Context, devloop.Options) error) (err error) {
 	ctx, _, release := process.Signals(cmd.Context())
 	defer release()
@@ -106,8 +106,8 @@ func develop(o *app.Flags, cmd *cobra.Command, folder *pluginbuild.Folder, run f
 	return run(ctx, d)
 }
 
-// developmentHost makes a host whose plugins are those of --plugins, if any. Its
-// log shows more of the plugin that is developed than of others.
+// developmentHost makes a host with the plugins of --plugins, if any. Its log shows more of
+// the plugin that is developed than of others.
 func developmentHost(o *app.Flags, ctx context.Context, stderr io.Writer, folder *pluginbuild.Folder, work string) (*host.Host, error) {
 	f, err := o.Load()
 	if err != nil {

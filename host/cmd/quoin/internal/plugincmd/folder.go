@@ -22,8 +22,8 @@ func openBuilt(cmd *cobra.Command, dir string) (*pluginbuild.Folder, error) {
 	return openWith(cmd, dir, (*pluginbuild.Folder).BuildMissing)
 }
 
-// openFresh is openBuilt for what the author of the plugin does: the command is built from
-// the sources as they are, and with every also those of other platforms.
+// openFresh is openBuilt for what the author of the plugin does: the command is built from the
+// sources as they are, and with every also the commands of other platforms.
 func openFresh(cmd *cobra.Command, dir string, every bool) (*pluginbuild.Folder, error) {
 	return openWith(cmd, dir, func(f *pluginbuild.Folder, ctx context.Context) ([]string, error) {
 		platforms := []string{manifest.HostPlatform()}

@@ -129,7 +129,7 @@ func oneVerb(key, mapping string) string {
 		"next":{"kind":"call","tool":"weather_next","mapping":{"kind":"default"}}}}`, key, mapping)
 }
 
-// methods is a scope whose results have a method, by a key that becomes a field of the
+// methods is a scope with results that have a method, by a key that becomes a field of the
 // input.
 func methods(key, field string) func(*rawPlugin) {
 	return func(p *rawPlugin) {

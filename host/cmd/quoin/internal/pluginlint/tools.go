@@ -39,7 +39,7 @@ func (r *Report) manifest(m manifest.Manifest) {
 // ordered is a version that another one can be newer than.
 var ordered = regexp.MustCompile(`^v?[0-9]+(\.[0-9]+){0,2}([-+].*)?$`)
 
-// Version warns about a version whose successor quoin plugin upgrade does not know.
+// Version warns about a version if quoin plugin upgrade does not know its successor.
 func Version(m manifest.Manifest) []Problem {
 	if ordered.MatchString(m.Version) {
 		return nil

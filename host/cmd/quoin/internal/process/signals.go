@@ -9,8 +9,8 @@ import (
 )
 
 // Signals returns a context that the first SIGINT or SIGTERM ends, and one that
-// the second does. That of main ends with the first, which is too early for work
-// that is to be finished: neither is derived from its cancellation.
+// the second does. The context of main ends with the first, which is too early for work that
+// is to be finished: neither is derived from its cancellation.
 func Signals(ctx context.Context) (soon, now context.Context, release func()) {
 	ctx = context.WithoutCancel(ctx)
 	now, cancelNow := context.WithCancel(ctx)

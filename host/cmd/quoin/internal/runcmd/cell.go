@@ -69,7 +69,7 @@ func runCell(o *app.Flags, cmd *cobra.Command, cell cellOf) error {
 type cellOf func(context.Context, app.Backend, host.Session) (*host.Result, error)
 
 // converse runs a cell to its result. A person at the terminal is asked what its run waits
-// for, and the run goes on. The calls on the screen make way for that.
+// for, and the run continues. The calls on the screen make way for that.
 func converse(o *app.Flags, cmd *cobra.Command, b interface {
 	app.Backend
 	approvalscmd.Decisions

@@ -217,8 +217,8 @@ take an input starts with const { days } = programs.input({ days: 7 }), and
 	return cmd
 }
 
-// givenJSON returns the JSON of a flag: the text itself where it starts like an object,
-// else that of a file.
+// givenJSON returns the JSON of a flag: the text itself where it starts like an object, else
+// the JSON of a file.
 func givenJSON(flag, value string) (json.RawMessage, error) {
 	if value == "" {
 		return nil, nil

@@ -176,7 +176,7 @@ func newRunsList() *cobra.Command {
 	return cmd
 }
 
-// listSuspended prints runs, and how many no guest can go on with.
+// listSuspended prints runs, and how many no guest can continue.
 func listSuspended(b *strings.Builder, list []host.RunInfo, now time.Time) {
 	foreign := 0
 	output.Table(b, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION", list, func(r host.RunInfo) []any {

@@ -121,7 +121,7 @@ func (d everySession) Read(_ codemode.Session, runID string) (*trajectory.Run, e
 
 // farTrajectories are the trajectories of a server.
 type farTrajectories struct {
-	ctx context.Context // of the command, whose only request this is
+	ctx context.Context // of the command, which makes only this request
 	c   *client.Client
 }
 

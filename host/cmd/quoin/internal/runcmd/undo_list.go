@@ -51,8 +51,8 @@ func (u *undoer) list(cmd *cobra.Command, e effects) error {
 	})
 }
 
-// look says how far the effects of a run have come. It returns nil for a run whose time
-// is over since it was listed. A journal that cannot be read does not hide the others.
+// look says how far the effects of a run have come. It returns nil for a run if its time is
+// over since it was listed. A journal that cannot be read does not hide the others.
 func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*listedUndo, error) {
 	l := &listedUndo{Effects: run}
 	j, err := e.Effects(ctx, run.Session, run.RunID)

@@ -89,8 +89,8 @@ var (
 	goLine      = regexp.MustCompile(`(?m)^go (\S+)$`)
 )
 
-// checkoutModule is the go.mod of a module whose build list is that of a checkout
-// with the given go.mod.
+// checkoutModule returns the go.mod of a module with the build list of a checkout with the
+// given go.mod.
 func checkoutModule(module, from string, theirs []byte) []byte {
 	version := goVersion
 	if m := goLine.FindSubmatch(theirs); m != nil {

@@ -103,7 +103,7 @@ func TestARelease(t *testing.T) {
 	}
 }
 
-// TestTheLeastGo: the version that a release's plugins ask for is that of go.mod.
+// TestTheLeastGo: the version that a release's plugins ask for is the version in go.mod.
 func TestTheLeastGo(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../../../../go.mod")

@@ -69,8 +69,8 @@ func released(info *debug.BuildInfo) string {
 	return m.Version
 }
 
-// places are directories that may be inside the checkout, the surest first: that
-// of this file, unless it was built with -trimpath, that of the executable, and near.
+// places returns directories that may be inside the checkout, the surest first: this file's,
+// unless it was built with -trimpath, the executable's, and near.
 func places(near string) []string {
 	var list []string
 	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {

@@ -65,7 +65,7 @@ Exit status: 0 every run has its build, 1 a build is missing, 2 usage.`,
 	return cmd
 }
 
-// listBuilds returns the builds: those of new runs first, then by the number of their runs.
+// listBuilds returns the builds: builds of new runs first, then by the number of their runs.
 func (s *storedState) listBuilds(ctx context.Context) ([]*build, error) {
 	needed, err := s.needs(ctx)
 	var unreadable *unreadableError
@@ -113,8 +113,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// installed are the builds that hosts of this configuration have by themselves: of each
-// engine whose worker is there.
+// installed returns the builds that hosts of this configuration have by themselves: of each
+// engine that has its worker there.
 func (s *storedState) installed() (ids []string) {
 	g := s.config.Guests
 	for _, engine := range []host.EngineChoice{host.EngineDefault, host.EngineNative} {
@@ -136,7 +136,7 @@ func printBuilds(b *strings.Builder, list []*build, now time.Time) {
 	})
 }
 
-// state says in a word or two what becomes of the build.
+// state says in a word or two whether the build is needed.
 func (b *build) state(now time.Time) string {
 	switch {
 	case b.missing():

@@ -44,7 +44,7 @@ func carried(o *app.Flags, state string, cfg *host.Config) (statemove.State, err
 	return out, nil
 }
 
-// storages are those of the plugins of the database that is open, or of the state
+// storages returns the storages of the plugins of the database that is open, or of the state
 // directory.
 func storages(o *app.Flags, state string, log *slog.Logger) statemove.Storages {
 	fail := func(err error) { log.Error("what a plugin has stored cannot be read or written", "error", err) }

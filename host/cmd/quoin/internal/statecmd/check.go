@@ -73,7 +73,7 @@ func (s *storedState) check(ctx context.Context) (*checked, error) {
 			return nil, ctx.Err()
 		case err == nil, errors.Is(err, runstore.ErrExpired):
 			out.Items++
-		case errors.Is(err, runstore.ErrNotFound): // it has gone meanwhile
+		case errors.Is(err, runstore.ErrNotFound): // it is gone by now
 		default:
 			out.add(i.ID, string(i.Kind), err.Error())
 		}
@@ -97,7 +97,7 @@ func (s *storedState) checkBuilds(ctx context.Context, out *checked) error {
 		out.Items++
 		path, ok := s.builds.Find(b.Build)
 		if !ok {
-			continue // removed meanwhile
+			continue // removed by now
 		}
 		id, err := guestrt.BuildOf(path)
 		switch got := hex.EncodeToString(id[:]); {

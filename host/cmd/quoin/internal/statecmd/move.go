@@ -89,7 +89,7 @@ type carry struct {
 	use, short, long, example string
 	other                     *string // the state that --state does not name
 	key                       *string // its key file, if there is a flag for it
-	into                      bool    // to that of --state
+	into                      bool    // to the state of --state
 	do                        func(*statemove.Mover, context.Context, func(statemove.Outcome) error) error
 }
 
@@ -152,7 +152,7 @@ func (s *storedState) carry(ctx context.Context, c carry, did func(statemove.Out
 	return c.do(m, ctx, did)
 }
 
-// OpenOther opens a state next to that of the configuration.
+// OpenOther opens a state next to the configured one.
 func OpenOther(o *app.Flags, ctx context.Context, f *configfile.File, mustExist bool, log *slog.Logger) (statemove.State, error) {
 	if mustExist && !app.IsDatabase(o.State) {
 		if _, err := os.Stat(filepath.Join(o.State, "runs")); err != nil {

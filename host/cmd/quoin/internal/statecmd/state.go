@@ -121,7 +121,7 @@ func (s *storedState) needs(ctx context.Context) (needs, error) {
 		}
 		r, err := s.config.Store.Get(ctx, item.ID)
 		switch {
-		case err == nil: // it came meanwhile
+		case err == nil: // it came in the meantime
 			out.add(r)
 		case errors.Is(err, runstore.ErrExpired), errors.Is(err, runstore.ErrNotFound), errors.Is(err, runstore.ErrEnded):
 		case errors.Is(err, runstore.ErrCorrupt), errors.Is(err, runstore.ErrFormat):

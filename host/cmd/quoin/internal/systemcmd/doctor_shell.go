@@ -19,8 +19,8 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-// diagnosedShell is the shell plugin with this configuration. One whose sandbox lacks what
-// it requires does not start.
+// diagnosedShell is the shell plugin with this configuration. It does not start if its sandbox
+// lacks what it requires.
 type diagnosedShell struct {
 	State  string `json:"state"`
 	Host   string `json:"host"` // where commands run that do not say so

@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/gateway"
 )
 
-// stranger is a host whose plugins write to the terminal of who lists them.
+// stranger is a host with plugins that write to the terminal of who lists them.
 type stranger struct{ app.Backend }
 
 const toTerminal = "\x1b]0;owned\a\x1b[2Jgone\rnew \u202etxt"
