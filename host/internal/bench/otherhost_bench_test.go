@@ -33,7 +33,7 @@ var guard = policy.Hook{
 	},
 }
 
-// resumptions is a sink that tells of waits that go on with a run.
+// resumptions is a sink that reports waits that resume a run.
 type resumptions chan struct{}
 
 // Record implements trajectory.Sink.
@@ -65,8 +65,8 @@ type pair struct {
 	resumed    resumptions // of one
 }
 
-// pairOf starts two hosts of a store, of one cluster where there can be one. A wait that goes
-// on with a run of the first is told to resumed.
+// pairOf starts two hosts of a store, in one cluster where there can be one. The sink
+// resumed hears of each wait that resumes a run of the first host.
 func pairOf(b *testing.B, s sharedStore) pair {
 	b.Helper()
 	resumed := make(resumptions, 1000)
@@ -109,8 +109,8 @@ func (p pair) waitedFor(b *testing.B, in host.ExecInput, ready func(*host.Result
 	return time.Since(start), res
 }
 
-// benchAnswers answers a call at the other host. While held goes on, the wait does, too; the
-// program yields as soon as it has the answer.
+// benchAnswers answers a call at the other host. The wait lasts as long as the call of held;
+// the program yields as soon as it has the answer.
 func benchAnswers(b *testing.B, s sharedStore) {
 	if _, shared := s.open(b).(runstore.Shared); !shared {
 		b.Skip("its hosts do not ask each other")
@@ -157,8 +157,8 @@ func benchDecisions(b *testing.B, s sharedStore) {
 	}, host.StatusCompleted)
 }
 
-// benchTakeovers ends the lease of a host whose call is in flight, and waits at another, where
-// the call returns at once.
+// benchTakeovers ends the lease of a host with a call in flight, and waits at another host,
+// where the call returns at once.
 func benchTakeovers(b *testing.B, s sharedStore) {
 	slow, quick := held, nothing
 	slow.Name, quick.Name, quick.Idempotent = "task", "task", true

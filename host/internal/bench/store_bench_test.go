@@ -136,7 +136,7 @@ var nothing = catalog.Tool{
 	Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return nil, nil },
 }
 
-// BenchmarkStores suspends runs and goes on with them on the same host and on another one.
+// BenchmarkStores suspends runs and resumes them on the same host and on another one.
 func BenchmarkStores(b *testing.B) {
 	for _, s := range sharedStores(b) {
 		config := func(b *testing.B) host.Config {
@@ -169,8 +169,7 @@ func BenchmarkStores(b *testing.B) {
 	}
 }
 
-// BenchmarkHostsOnOneDatabase suspends cells and goes on with them, on 1, 2 and 3 hosts
-// at once.
+// BenchmarkHostsOnOneDatabase suspends cells and resumes them, on 1, 2 and 3 hosts at once.
 func BenchmarkHostsOnOneDatabase(b *testing.B) {
 	postgrestest.Need(b)
 	open := newDatabase(b)

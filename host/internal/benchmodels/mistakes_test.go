@@ -85,7 +85,7 @@ var quotedText = regexp.MustCompile(`"[^"\n]*"`)
 
 var identifier = regexp.MustCompile(`[A-Za-z_$][\w$]+`)
 
-// plainWords are those of the language and of the globals that the description of exec
+// plainWords are the words of the language and of the globals that the description of exec
 // names: a model knows them without an error.
 var plainWords = strings.Fields(`Array JSON Object Promise String Number all async await catch const else for function if in let map new null of
 	return search text tools then throw true try typeof undefined while parse stringify length slice push join filter keys values entries text`)
@@ -167,7 +167,7 @@ func hub(t testing.TB) string {
 	return web.URL
 }
 
-// notes is a namespace whose verbs take positional arguments.
+// notes is a namespace with verbs that take positional arguments.
 func notes() namespaces.Registration {
 	positional := func(tool string, names ...string) namespaces.Call {
 		return namespaces.Call{Tool: tool, Mapping: namespaces.Mapping{Kind: namespaces.MapPositional, Positional: names}}

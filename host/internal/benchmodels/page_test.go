@@ -133,7 +133,7 @@ func (r results) checkGoals(t *testing.T) {
 	}
 }
 
-// means are those of the tasks of a domain.
+// means are the mean figures of the tasks of a domain.
 type means struct{ turns, input, output, results, total, longest float64 }
 
 func (r results) mean(domain, way string) means { return meanOf(r.replays[domain], way) }
@@ -250,7 +250,7 @@ func (r results) perTask() string {
 	return b.String()
 }
 
-// line is that of a task in testdata/tasks.csv.
+// line returns the line of a task in testdata/tasks.csv.
 func (p replay) line(i int) string {
 	direct, cell := p.costs[wayDirect], p.costs[wayAnswer]
 	return fmt.Sprintf("%s,%d,%d,%d,%d,%d,%d\n", p.task.domain, i+1, len(p.task.calls), direct.turns, direct.total(), cell.turns, cell.total())

@@ -169,7 +169,7 @@ func (r *replayer) batched(k task, db database) cost {
 	return talk.end()
 }
 
-// relayTools are those of a server that finds tools and calls them, one by one.
+// relayTools are the tools of a server that finds tools and calls them, one by one.
 func relayTools(t testing.TB) []catalog.Tool {
 	t.Helper()
 	var all []catalog.Tool
@@ -286,8 +286,8 @@ func (r *replayer) twoCells(k task, db database) cost {
 	return talk.end()
 }
 
-// lookUp is how a model works whose tools are among many: a program searches for what
-// the task needs, and the next makes all calls.
+// lookUp is how a model works when its tools are among many: a program searches for what the
+// task needs, and the next makes all calls.
 func (r *replayer) lookUp(k task, db database, others []catalog.Tool) cost {
 	turn := request(r.t, r.host, append(tools(r.t, r.domain.operations, db), others...))
 	talk := converse(r.t, definitions(r.t, turn.Visible), k.text)

@@ -35,9 +35,9 @@ func goldenSet(t testing.TB) (all []golden) {
 // quality is how well a search finds, as shares of the queries.
 type quality struct {
 	queries int
-	// recall is the mean share of the wanted tools among the first k, at most k being
-	// wanted of a query; first the share of queries whose first result is wanted;
-	// empty the number of queries without a result.
+	// recall is the mean share of the wanted tools among the first k, at most k being wanted
+	// of a query; first the share of queries with a wanted first result; empty the number of
+	// queries without a result.
 	recall5, recall10, first float64
 	empty                    int
 }

@@ -104,7 +104,7 @@ func services(t testing.TB) []catalog.Tool {
 	return tools
 }
 
-// many returns n tools: the first of services, and then those of further teams, which
+// many returns n tools: the tools of services, and then the tools of further teams, which
 // have the same services under names of their own.
 func many(t testing.TB, n int) []catalog.Tool {
 	t.Helper()

@@ -74,8 +74,8 @@ func look(table, field string) body {
 	return func(db database, in document) (any, error) { return db.get(table, in[field]) }
 }
 
-// pick returns the documents of a table whose fields are those of the input, at most a
-// page of them, by id.
+// pick returns the documents of a table that have the input's values in these fields, at
+// most a page of them, by id.
 func pick(table string, fields ...string) body {
 	return func(db database, in document) (any, error) {
 		const page = 8

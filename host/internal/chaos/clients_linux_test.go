@@ -169,7 +169,7 @@ func (u *user) exec(c *client.Client, program string) bool {
 	return true
 }
 
-// again are reasons why a run does not go on now, and may later.
+// again are reasons why a run does not continue now, and may later.
 var again = []host.Reason{host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonEngineUnavailable, host.ReasonToolsMissing, host.ReasonTooManySuspended, host.ReasonQuota}
 
 // wait asks a host for a run and reports whether that changed anything.

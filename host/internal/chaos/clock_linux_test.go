@@ -16,9 +16,9 @@ import (
 // is wrong.
 const clockVariable = "QUOIN_CHAOS_CLOCK"
 
-// wrongClock makes the wall clock of a program wrong, and leaves its monotonic one
-// alone. It is a file of package time: a program of Go takes no library that stands before
-// that of C.
+// wrongClock makes the wall clock of a program wrong, and leaves its monotonic one alone. It
+// is a file of package time, because a Go program uses no library that could replace the
+// clock of the C library.
 const wrongClock = `package time
 
 import (

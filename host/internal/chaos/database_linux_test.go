@@ -15,9 +15,9 @@ import (
 
 const databaseName = "state"
 
-// audit has the database write down each claim and each write of a run, in the
-// transaction that makes it and under the lock of the run's row: so its order is that
-// of the run. Hosts say who they are by the name of their connections.
+// audit has the database write down each claim and each write of a run, in the transaction
+// that makes it and under the lock of the run's row: so the audit and the run have the same
+// order. Hosts say who they are by the name of their connections.
 const audit = `
 CREATE TABLE public.audit (
 	n     bigserial PRIMARY KEY,
@@ -75,7 +75,7 @@ type database struct {
 	standby *postgrestest.Server
 	mounted *disk // of the server that was made last; nil: servers have the disk of the machine
 	disks   map[*postgrestest.Server]*disk
-	locked  *pgx.Conn // whose transaction has the tables locked
+	locked  *pgx.Conn // its transaction has the tables locked
 }
 
 func startDatabase(t *testing.T, w *world) *database {
@@ -230,7 +230,8 @@ func (d *database) lockTables(ctx context.Context) (err error) {
 	return err
 }
 
-// failOver ends the server at once, has its standby go on, and gives that one a standby.
+// failOver ends the server at once, promotes its standby, and gives the new server a
+// standby.
 func (d *database) failOver() error {
 	old := d.primary
 	if err := errors.Join(old.Stop(postgrestest.Immediate), d.standby.Promote()); err != nil {

@@ -19,21 +19,21 @@
 //
 //   - Hosts: kill -9, SIGTERM, SIGSTOP for longer than a lease. Their plugin: kill -9.
 //   - Clocks of hosts: set by two hours, forward or back, and set right again. The hosts are
-//     built with a package time whose wall clock the test makes wrong.
+//     built with a package time with a wall clock that the test makes wrong.
 //   - Network: partitions from the database, from the other hosts, or from both; messages
 //     that arrive late, some after the lease is over; answers that are held back, so that a
-//     commit stands whose answer comes late or never; resets. A cable that is pulled for a
+//     commit stands and its answer comes late or never; resets. A cable that is pulled for a
 //     while: packets get lost, and nothing resets a connection.
-//   - Clock of the database: a jump forward ends all leases at once, one backward keeps
-//     those of the dead.
-//   - Disks of the database and of each host's state: full. They are file systems in
-//     memory, in a mount namespace of the test. Without the right to make one, the
-//     database answers writes of runs as on a full disk, and those of hosts stay as they are.
+//   - Clock of the database: a jump forward ends all leases at once, one backward keeps the
+//     leases of the dead.
+//   - Disks of the database and of each host's state: full. They are file systems in memory,
+//     in a mount namespace of the test. Without the right to make one, the database answers
+//     writes of runs as on a full disk, and the disks of hosts stay as they are.
 //   - Database: restarts, crashes, failover to the standby, read-only, locked tables.
 //
 // What the machine cannot provoke is logged as left out.
 //
-// # How fast runs go on
+// # How fast runs continue
 //
 // After each fault of make chaos the test logs how long it took until every host had ended
 // a run that was new there. It also logs how long a wait took that was under way when another host took its run

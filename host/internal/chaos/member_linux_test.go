@@ -28,15 +28,15 @@ import (
 type member struct {
 	name, dir, binary string
 	database, peers   *proxy   // how it reaches the database, how others reach it
-	disk              *disk    // of its state; nil: that of the machine
-	network           *network // nil: that of the machine
+	disk              *disk    // of its state; nil: the machine's disk
+	network           *network // nil: the machine's network
 
 	mu      sync.Mutex
 	process *childprocess.Process
 	client  *client.Client // nil while there is no process
 }
 
-// token is that of the servers.
+// token is the token of the servers.
 const token = "the-token-of-this-test"
 
 // here is the address at which the host listens, there the one at which it reaches what
@@ -252,7 +252,7 @@ func (m *member) terminate() error {
 	}
 }
 
-// signal signals the process. One that stands still has its plugin and its workers go on.
+// signal signals the process. The plugin and the workers of a stopped process still run.
 func (m *member) signal(s syscall.Signal) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -162,7 +162,8 @@ func TestLoopbackIsReachedFromNoOtherMachine(t *testing.T) {
 	}
 }
 
-// TestSettleSaysWhatItCouldNotAsk: a store that lists no hosts is not one whose hosts are well.
+// TestSettleSaysWhatItCouldNotAsk: a store that lists no hosts does not say that its hosts
+// are well.
 func TestSettleSaysWhatItCouldNotAsk(t *testing.T) {
 	t.Parallel()
 	c, store, _ := checking(t, secretOf(t, "s"), "127.0.0.1:1")

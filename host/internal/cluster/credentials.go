@@ -18,9 +18,9 @@ type Credentials struct{ server, client *tls.Config }
 // maxPEM bounds a file with a key or certificates.
 const maxPEM = 1 << 20
 
-// Certificates are credentials of a certificate with its key, both PEM files, and of the
-// authority that has signed those of all hosts. A certificate names the host part of the
-// address that its host advertises, and is good for servers and clients.
+// Certificates returns credentials made of a certificate with its key, both PEM files, and
+// of the authority that has signed the certificates of all hosts. A certificate names the
+// host part of the address that its host advertises, and is good for servers and clients.
 func Certificates(certFile, keyFile, caFile string) (*Credentials, error) {
 	key, err := durable.ReadPrivate(keyFile, maxPEM)
 	if err != nil {

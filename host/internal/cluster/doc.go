@@ -4,7 +4,8 @@
 //
 // A Server answers what other hosts ask this one. Peers asks others. A Request names a run,
 // who asks for it, and what for. A Frame is one line of the answer: what happens in the run
-// meanwhile, and at last the Reply. Credentials prove that both sides belong to one cluster.
+// before the reply, and at last the Reply. Credentials prove that both sides belong to one
+// cluster.
 //
 // # Lifecycle
 //

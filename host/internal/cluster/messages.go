@@ -10,8 +10,8 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// The bounds of messages, in bytes. A request may carry the answer of a caller, whose size
-// the gateway bounds; a reply the result of a run.
+// The bounds of messages, in bytes. A request may carry the answer of a caller, which the
+// gateway bounds; a reply the result of a run.
 const (
 	maxRequest = 66 << 20
 	maxFrame   = 32 << 20
@@ -40,11 +40,11 @@ type Request struct {
 	Run     string           `json:"run"`
 	Session codemode.Session `json:"session"`
 
-	All bool `json:"all,omitempty"` // of events: those of all sessions
+	All bool `json:"all,omitempty"` // of events: the events of all sessions
 
 	WaitMillis int64  `json:"waitMs,omitempty"` // of a wait: how long the caller is there
 	ToolCallID string `json:"toolCallId,omitempty"`
-	Watch      bool   `json:"watch,omitempty"` // of a wait: tell what happens meanwhile; of events: also what programs put out
+	Watch      bool   `json:"watch,omitempty"` // of a wait: tell what happens until it ends; of events: also what programs put out
 	Asks       bool   `json:"asks,omitempty"`  // of a wait: the caller asks people itself
 
 	Call  string          `json:"call,omitempty"`  // that is answered
@@ -67,9 +67,9 @@ type Reply struct {
 	NotHere bool `json:"notHere,omitempty"`
 	// Done says that an answer was taken.
 	Done bool `json:"done,omitempty"`
-	// Result is that of a wait or an abort, and the refusal of an answer.
+	// Result is the result of a wait or an abort, and the refusal of an answer.
 	Result *codemode.Result `json:"result,omitempty"`
-	// PendingApprovals are those of a Result that waits, in whose JSON they are not.
+	// PendingApprovals are the approvals that Result waits for; its JSON does not have them.
 	PendingApprovals []codemode.PendingApproval `json:"pendingApprovals,omitempty"`
 	// Stored says that the store keeps the result until it has been delivered.
 	Stored bool `json:"stored,omitempty"`

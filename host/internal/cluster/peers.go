@@ -41,10 +41,10 @@ func NewPeers(c *Credentials, times Times) *Peers {
 func (p *Peers) Close() { p.transport.CloseIdleConnections() }
 
 // Ask sends the request to the host at an address, HOST:PORT. It calls tell with what
-// happens meanwhile, from the goroutine of the caller, and returns the reply. When ctx ends,
-// the other host is told that the caller is gone; the error is then that of ctx.
-// The error is ErrUnreachable if there is no reply: whether the request had an effect is
-// then not known.
+// happens before the reply, from the goroutine of the caller, and returns the reply. When
+// ctx ends, the other host is told that the caller is gone; the error is then the error of
+// ctx. The error is ErrUnreachable if there is no reply: whether the request had an effect
+// is then not known.
 func (p *Peers) Ask(ctx context.Context, address string, q *Request, tell func(*Frame)) (*Reply, error) {
 	reply, err := p.ask(ctx, address, q, tell)
 	switch {

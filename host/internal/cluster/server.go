@@ -24,8 +24,8 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Handler answers a request of another host, which may tell what happens meanwhile. The
-// context ends when the asker is gone. The request has been checked, except for whether
+// Handler answers a request of another host, which may tell what happens before it replies.
+// The context ends when the asker is gone. The request has been checked, except for whether
 // this host holds the run and whether the session may have it.
 type Handler func(ctx context.Context, q *Request, tell func(*Frame)) *Reply
 

@@ -1,14 +1,13 @@
-// Package config reads configuration against a table of fields, and makes the
-// JSON Schema and the reference page of the same table, so that the three
-// cannot drift apart. It is for package host, whose table says what there
-// is to configure.
+// Package config reads configuration against a table of fields, and makes the JSON Schema
+// and the reference page from the same table, so that the three cannot drift apart. It is
+// for package host, which has the table of what there is to configure.
 //
 // # Nouns
 //
-// A [Field] is one setting: its name, its kind and range, what it does, and the
-// variable it is kept in, whose value before reading is the default. A [Table] is
-// the fields of a whole configuration. A [Report] says which value each field has
-// and where that came from. A [Problem] is one fault, with its place.
+// A [Field] is one setting: its name, its kind and range, what it does, and the variable it
+// is kept in. The value of the variable before reading is the default. A [Table] is the
+// fields of a whole configuration. A [Report] says which value each field has and where that
+// came from. A [Problem] is one fault, with its place.
 //
 //	limits := struct{ Timeout time.Duration }{10 * time.Second}
 //	table := config.Table{EnvPrefix: "QUOIN_", Fields: []config.Field{

@@ -97,10 +97,9 @@ func Object(name string, fields []Field, doc string) Field {
 	return Field{name: name, doc: doc, kind: kindObject, fields: fields}
 }
 
-// Map is an object whose field names are the user's own, such as ids. Entry
-// returns the field that one entry is read as; it is called when there is such an
-// entry, after all fields outside of maps have been read, and once with some name
-// by each of Schema and Markdown.
+// Map is an object with field names of the user's own, such as ids. Entry returns the field
+// that one entry is read as; it is called when there is such an entry, after all fields
+// outside of maps have been read, and once with some name by each of Schema and Markdown.
 func Map(name, keyName string, entry func(key string) Field, doc string) Field {
 	return Field{name: name, doc: doc, kind: kindMap, keyName: keyName, entry: entry}
 }
@@ -176,8 +175,8 @@ func (f Field) Env(name string) Field {
 	return f
 }
 
-// Inherited says that without a value the field, or each field of the object, has
-// that of another place, which doc names; the reference shows no default.
+// Inherited says that without a value the field, or each field of the object, has the value
+// of another place, which doc names; the reference shows no default.
 func (f Field) Inherited() Field {
 	f.inherited = true
 	f.fields = slices.Clone(f.fields)

@@ -50,8 +50,8 @@ type Value struct {
 
 // Report is the outcome of reading.
 type Report struct {
-	// Values are those of all fields, in the order of the table, and of the
-	// entries of maps and lists that were given.
+	// Values are the values of all fields, in the order of the table, and of the entries of
+	// maps and lists that were given.
 	Values []Value
 	// Warnings are clamped numbers and unknown environment variables.
 	Warnings []Problem

@@ -5,7 +5,7 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// clusterFields are those of the hosts that share a database.
+// clusterFields returns the fields of the hosts that share a database.
 func (f *File) clusterFields() []config.Field {
 	c := &f.Cluster
 	return []config.Field{

@@ -36,17 +36,17 @@ type File struct {
 	Agents map[string]host.Settings
 	// Policy says which tools exist.
 	Policy policy.Scopes
-	// GuestEngine says which engine runs new runs. Unless some source gives it, it is
-	// empty: then it is that of GuestPath, or EngineAuto without one.
+	// GuestEngine says which engine runs new runs. Unless some source gives it, it is empty:
+	// then GuestPath decides the engine, or it is EngineAuto without a GuestPath.
 	GuestEngine host.EngineChoice
 	// GuestPath and NativePath name the guest executables of the default and of the
 	// native engine; empty means the default search.
 	GuestPath, NativePath string
-	// GuestBuilds is that of Config, "" if it is not given, or "none".
+	// GuestBuilds is the field of Config, "" if it is not given, or "none".
 	GuestBuilds string
-	// PreparedWorkers and MaxWorkers are those of Config.
+	// PreparedWorkers and MaxWorkers are the fields of Config.
 	PreparedWorkers, MaxWorkers int
-	// Quotas are those of Config, each filled in and in range.
+	// Quotas are the quotas of Config, each filled in and in range.
 	Quotas host.Quotas
 	// PluginDir is the directory of plugins; empty means the caller's default.
 	PluginDir string
@@ -76,13 +76,13 @@ type File struct {
 	// ModelsSavePrograms lets programs save programs.
 	KeepPrograms       time.Duration
 	ModelsSavePrograms bool
-	// PluginHooks are the tools of others whose calls a plugin's hooks may see, as
+	// PluginHooks are the tools of others that a plugin's hooks may see the calls of, as
 	// patterns by plugin id.
 	PluginHooks map[string][]string
 	// StateDir is the directory of what outlives a process; empty means the
 	// caller's default.
 	StateDir string
-	// Cluster is that of Config. Only a process that serves should listen.
+	// Cluster is the field of Config. Only a process that serves should listen.
 	Cluster host.ClusterConfig
 	// StateURL is the database that several hosts share, or where its URL is; empty means
 	// that runs are in StateDir. StateKeyFile has the key of what is in the database.
@@ -128,7 +128,7 @@ type ServerFile struct {
 	MaxBodyBytes int64
 	MaxCalls     int
 	MaxStreams   int
-	Advance      int // suspended runs that go on at once without a caller
+	Advance      int // suspended runs that continue at once without a caller
 }
 
 // LogFile is the part of a File about logs.
@@ -211,7 +211,7 @@ func Load(from Sources) (*File, error) {
 	return f, nil
 }
 
-// allWrong joins the problems of single fields with those of groups that have no
+// allWrong joins the problems of single fields with the problems of groups that have no
 // wrong field.
 func allWrong(fields, wholes error) error {
 	var first, second *Error

@@ -67,8 +67,8 @@ func TestLoadFile(t *testing.T) {
 	}
 }
 
-// TestAgents lays the settings of an agent over those of everybody, whatever
-// source they came from.
+// TestAgents lays the settings of an agent over the settings of everybody, from every
+// source.
 func TestAgents(t *testing.T) {
 	f, err := Load(Sources{
 		Path: write(t, `{

@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/plugins"
 )
 
-// mcpFields are those of mcp.
+// mcpFields returns the fields of mcp.
 func (f *File) mcpFields() []config.Field {
 	return []config.Field{
 		config.Map("servers", "server name", f.mcpServer, "Each is a program (`command`) or an address (`url`). One that is down has no tools until it is there.").CheckKey(checkMCPName),

@@ -13,7 +13,8 @@ import (
 
 // MCPServerFile is the part of a File about Quoin as an MCP server.
 type MCPServerFile struct {
-	// Auth says whose access tokens let callers in. Without an issuer: none.
+	// Auth says which issuer's access tokens let callers in. Without an issuer, no token
+	// does.
 	Auth resourceserver.Config
 	// Direct are the tools that clients see next to exec and wait.
 	Direct []string

@@ -56,7 +56,7 @@ func (f *File) configProblem(id string, m manifest.ConfigMismatch) config.Proble
 	return p
 }
 
-// descend follows a path as far as it leads.
+// descend follows a path to the last value that is there.
 func descend(v *json5.Value, path []string) *json5.Value {
 	for _, name := range path {
 		next := child(v, name)

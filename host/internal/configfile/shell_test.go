@@ -75,7 +75,8 @@ func TestShellReachesThePlugin(t *testing.T) {
 	}
 }
 
-// TestShellDefaults are those of the plugin, so that the reference tells the truth.
+// TestShellDefaults compares the defaults to the plugin's own, so that the reference tells
+// the truth.
 func TestShellDefaults(t *testing.T) {
 	f, err := loadText(`{plugins: {shell: {enabled: true}}}`)
 	if err != nil {

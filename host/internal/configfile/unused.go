@@ -40,7 +40,7 @@ func (f *File) UnusedSettings(pluginDir string) ([]host.UnusedSetting, error) {
 			inv.Plugins = append(inv.Plugins, b.ID)
 		}
 	}
-	// Without the hooks: those of the approvals' rules follow, with their places.
+	// Without the hooks: the hooks of the approvals' rules follow, with their places.
 	out := inv.Settings(unused.References{Rules: c.Rules, PluginHooks: c.Plugins.Hooks,
 		PluginConfig: c.Plugins.Config, PluginSecrets: c.Plugins.Secrets})
 	for i, a := range f.approvals {

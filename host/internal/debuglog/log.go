@@ -30,7 +30,7 @@ const (
 const (
 	maxPayload = 64 << 10 // bytes of a payload that are logged
 	maxEvent   = 2 << 10  // bytes of an event that are logged
-	maxNames   = 200      // tools whose names are logged
+	maxNames   = 200      // tools that are logged by name
 	maxName    = 256      // bytes of a name
 )
 

@@ -5,9 +5,9 @@
 //
 //	text := declare.Tool(tool, "list_issues")
 //
-// [Tool] makes the file of one tool, [Index] the list of all, [MCP] the file of a
-// server and [Namespace] that of a namespace. [Types] turns JSON Schemas into type
-// expressions, for other declarations.
+// [Tool] makes the file of one tool, [Index] the list of all, [MCP] the file of a server and
+// [Namespace] the file of a namespace. [Types] turns JSON Schemas into type expressions, for
+// other declarations.
 //
 // # What files look like
 //

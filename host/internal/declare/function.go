@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// What a function of a namespace takes besides its arguments. One whose first
-// argument is the whole input ignores what else comes; others would take anything
+// What a function of a namespace takes besides its arguments. A function that takes the
+// whole input as its first argument ignores what else follows; others would take anything
 // but a signal for an argument.
 const (
 	optionsAfterInput  = "options?: CallOptions | null"
@@ -60,7 +60,7 @@ func (w *scopeWriter) function(f function, c namespaces.Call, indent int) functi
 	return f
 }
 
-// aboutFunction is the comment of a function before that of its parameters.
+// aboutFunction returns the comment of a function, without the part about its parameters.
 func aboutFunction(tool *catalog.Tool) []string {
 	out := lines(tool.Description)
 	if len(out) == 0 {
@@ -93,7 +93,7 @@ func (s *signature) parameters(tool *catalog.Tool) string {
 	return "...args: unknown[]"
 }
 
-// input is for a function whose first argument is the input, but for what is fixed.
+// input is for a function that takes the input as its first argument, but for what is fixed.
 func (s *signature) input(free bool) string {
 	if s.document == nil {
 		of := anyObject
@@ -114,7 +114,7 @@ func (s *signature) input(free bool) string {
 	return "input" + optional + ": " + text + ", " + optionsAfterInput
 }
 
-// fields is for a function whose arguments are properties of the input.
+// fields is for a function with arguments that are properties of the input.
 func (s *signature) fields() string {
 	names := s.mapping.Positional
 	if s.method {

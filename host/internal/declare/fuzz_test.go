@@ -33,7 +33,7 @@ func FuzzTool(f *testing.F) {
 	})
 }
 
-// balanced reads a file as far as comments, strings and brackets go.
+// balanced reads a file only for its comments, strings and brackets.
 func balanced(t *testing.T, text string) {
 	t.Helper()
 	var open []byte

@@ -55,8 +55,8 @@ func combined(keyword string, parts []*jsonschema.Node) *jsonschema.Node {
 	return &jsonschema.Node{Kind: jsonschema.Object, Members: []jsonschema.Member{{Key: keyword, Value: &jsonschema.Node{Kind: jsonschema.Array, Items: parts}}}}
 }
 
-// requires reports whether an object without that property does not fit s, as far
-// as s says so plainly.
+// requires reports whether s plainly says that an object without that property does not fit
+// it.
 func (d *document) requires(s *jsonschema.Node, name string, depth int) bool {
 	if !s.Is(jsonschema.Object) || depth > maxRefs || d.tired() {
 		return false

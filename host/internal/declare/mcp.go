@@ -18,7 +18,7 @@ type Method struct {
 	Tool *catalog.Tool
 }
 
-// mcpTypes are the types of one server, whose prefix stands in place of @.
+// mcpTypes are the types of one server. Its prefix stands in place of @.
 const mcpTypes = `
 /** What a tool returns, as its server sent it. A tool that failed sets isError; the call does not throw. */
 interface @Result<T = unknown> {

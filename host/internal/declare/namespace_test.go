@@ -95,8 +95,8 @@ type Namespaces_Issues_edit_Output = {
 	}
 }
 
-// places are what may stand in a scope, and its type. Those of functions start at
-// the parenthesis.
+// places are what may stand in a scope, and its type. The types of functions start at the
+// parenthesis.
 var places = []struct {
 	name    string
 	content any

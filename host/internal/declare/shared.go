@@ -52,7 +52,7 @@ func (w *scopeWriter) countUses(scope *namespaces.Scope) {
 	}
 }
 
-// sharedTypes are those of a tool.
+// sharedTypes returns the shared types of a tool.
 func (w *scopeWriter) sharedTypes(tool *target) *shared {
 	if tool.shared != nil {
 		return tool.shared

@@ -59,8 +59,8 @@ func needsInput(schema json.RawMessage) bool {
 	return d.needs(d.doc.Root(), 0)
 }
 
-// needs reports whether an object without properties does not fit a schema, as
-// far as it says so plainly.
+// needs reports whether a schema plainly says that an object without properties does not fit
+// it.
 func (d *document) needs(s *jsonschema.Node, depth int) bool {
 	const deepest = 8
 	if s == nil || depth > deepest || d.tired() {

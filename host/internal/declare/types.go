@@ -113,9 +113,9 @@ type document struct {
 type at struct {
 	indent int
 	depth  int
-	// alias is the definition whose type is being written, as long as nothing is
-	// around the place that puts its resolution off, as an object does, and an
-	// array does with nothing but names, objects, arrays and unions in it.
+	// alias is the definition with the type that is being written, as long as nothing is
+	// around the place that puts its resolution off, as an object does, and an array does
+	// with nothing but names, objects, arrays and unions in it.
 	alias   *jsonschema.Node
 	crossed bool // a tuple or an intersection is around the place
 }
@@ -255,8 +255,8 @@ func crosses(s *jsonschema.Node) bool {
 	return parts == 1 && (s.Get("type") != nil || s.Get("const") != nil || s.Get("enum") != nil || len(implied(s)) > 0)
 }
 
-// flat reports whether the type of a schema has neither tuples nor intersections
-// in it, as far as its first objects and names.
+// flat reports whether the type of a schema has neither tuples nor intersections in it. It
+// looks no further than the first objects and names.
 func flat(s *jsonschema.Node, depth int) bool {
 	if depth > maxDepth || crosses(s) {
 		return false

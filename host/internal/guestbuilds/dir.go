@@ -32,7 +32,7 @@ const UnusedFor = time.Hour
 const (
 	lockName = "lock"
 	// keepLockTime bounds the wait of Keep for a Collect, which holds the lock for a moment.
-	// A run is suspended meanwhile.
+	// A run is being suspended during that wait.
 	keepLockTime = 2 * time.Second
 	// collectLockTime bounds the wait of Collect. Keep holds the lock for the write of one
 	// executable.
@@ -159,9 +159,9 @@ func (d *Dir) List() ([]Build, error) {
 }
 
 // Collect removes the builds that are not needed and that no host has used since before.
-// Which are needed may take long to find out, so hosts put builds there and note them
-// meanwhile: what one has kept since Collect started stays, whatever the runs are that needed
-// knows. With dry, it removes nothing. It returns what it has removed, or would.
+// Which are needed may take long to find out, so hosts put builds there and note them during
+// that time: what one has kept since Collect started stays, whatever the runs are that
+// needed knows. With dry, it removes nothing. It returns what it has removed, or would.
 func (d *Dir) Collect(ctx context.Context, before time.Time, dry bool, needed func(context.Context) (map[string]bool, error)) (removed []Build, err error) {
 	unused, err := d.unused(before)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package guestbuilds keeps the executables of guest workers, so that a suspended run goes
-// on with the build that suspended it after that build was replaced.
+// Package guestbuilds keeps the executables of guest workers, so that a suspended run
+// continues with the build that suspended it after that build was replaced.
 //
 // # Nouns
 //
@@ -22,11 +22,11 @@
 // # Failure
 //
 // A file is there whole or not at all, also after a power failure. A host that cannot keep
-// its build says so and goes on: after an upgrade its runs are replayed.
+// its build says so and continues: after an upgrade its runs are replayed.
 //
 // # Trust
 //
 // Hosts execute what is in the directory, so no other user may be able to write to it:
-// [Open] refuses one where that is not so. The id in a record is sealed, and a worker
-// starts only from a file whose bytes have that id.
+// [Open] refuses one where that is not so. The id in a record is sealed, and a worker starts
+// only from a file with bytes that have that id.
 package guestbuilds

@@ -140,7 +140,7 @@ func (r *run) checkEffects() {
 	}
 }
 
-// checkAnswers is the rule Answers, for runs whose result says what they were told.
+// checkAnswers is the rule Answers, for runs with a result that says what they were told.
 func (r *run) checkAnswers() {
 	ends := r.of(Completed)
 	if len(ends) == 0 {

@@ -138,7 +138,7 @@ func (c *cluster) step(i int) {
 	}
 }
 
-// claim takes a run that is free, or whose owner's lease is over.
+// claim takes a run that is free, or that has an owner with an expired lease.
 func (c *cluster) claim(i, run int) {
 	s := c.stored[run]
 	if s.ended || s.forgotten || s.owner >= 0 && !c.hosts[s.owner].lapsed {

@@ -25,7 +25,7 @@
 // when the client has it. What a host says of itself is no event: a host that is
 // paused says it too late.
 //
-// The order of events counts only among those of one run and one kind of witness.
-// A call that was on its way when its host was paused may arrive at any later time; so
-// the order between an effect and a claim proves nothing, unless the plugin compares epochs.
+// The order of events counts only among the events of one run and one kind of witness. A
+// call that was on its way when its host was paused may arrive at any later time; so the
+// order between an effect and a claim proves nothing, unless the plugin compares epochs.
 package history

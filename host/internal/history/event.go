@@ -39,7 +39,7 @@ type Event struct {
 	Run  string        `json:"run,omitempty"`
 	// Host is who asked for the claim, made the write or the call, or was asked.
 	Host string `json:"host,omitempty"`
-	// Epoch is that of the claim. Zero: the call carried no epoch.
+	// Epoch is the epoch of the claim. Zero: the call carried no epoch.
 	Epoch uint64 `json:"epoch,omitempty"`
 	// Key is the idempotency key of the call.
 	Key string `json:"key,omitempty"`
@@ -47,7 +47,7 @@ type Event struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Result is what the run returned, as text that is compared.
 	Result string `json:"result,omitempty"`
-	// Answered are the keys of the calls whose answers the program got, Unknown is how
+	// Answered are the keys of the calls that the program got answers to, Unknown is how
 	// many calls it was told of that they may or may not have taken effect.
 	Answered []string `json:"answered,omitempty"`
 	Unknown  int      `json:"unknown,omitempty"`
@@ -82,7 +82,7 @@ func NewRecorder(w io.Writer) *Recorder {
 	return r
 }
 
-// Record adds an event, whose time it sets.
+// Record sets the time of an event and adds it.
 func (r *Recorder) Record(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,10 +8,11 @@ import (
 	"github.com/quoinhq/quoin/host/internal/history"
 )
 
-// manyEvents are those of some 60,000 runs: more than an hour of make chaos had.
+// manyEvents are the events of some 60,000 runs: more than an hour of make chaos had.
 const manyEvents = 1_000_000
 
-// longHistory is that of many clusters without bugs, and among them of one for each bug.
+// longHistory returns the history of many clusters without bugs, and of one cluster for each
+// bug.
 func longHistory() []history.Event {
 	all := make([]history.Event, 0, manyEvents)
 	add := func(cluster string, events []history.Event) {

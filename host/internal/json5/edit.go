@@ -98,8 +98,8 @@ func (e *editor) change(start, end int, with string) {
 	e.changes = append(e.changes, change{span{start, end}, with})
 }
 
-// walk follows path as far as it goes. It returns the last object, and either its
-// member that path leads to, or the names that are not there.
+// walk follows path as long as its names are there. It returns the last object, and either
+// its member that path leads to, or the names that are not there.
 func (e *editor) walk(path []string) (at *Value, rest []string, found *Member, err error) {
 	at = e.root
 	for i, name := range path {
@@ -235,8 +235,8 @@ func (e *editor) indent(at int) string {
 	return string(e.text[line:min(e.blanksAfter(line), at)])
 }
 
-// memberIndent is the indentation of a member of an object: that of the first one with
-// a line of its own, or else one step more than the object's line.
+// memberIndent returns the indentation of a member of an object: the indentation of the
+// first one with a line of its own, or else one step more than the object's line.
 func (e *editor) memberIndent(at *Value) string {
 	for _, m := range at.Members {
 		if start := e.blanksBefore(m.Offset); start > 0 && bytes.ContainsRune([]byte("\r\n"), rune(e.text[start-1])) {

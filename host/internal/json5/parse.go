@@ -43,7 +43,7 @@ func parse(text []byte) (*Value, []span, error) {
 // span is a part of a text, from its first byte to the one after it.
 type span struct{ start, end int }
 
-// fault is a SyntaxError whose place has not been counted out.
+// fault is a SyntaxError before its place has been counted out.
 type fault struct {
 	offset  int
 	message string

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/openapi"
 )
 
-// specimens and examples are modules whose zips have documents of others.
+// specimens and examples are modules; their zips have documents of others.
 const (
 	specimens = "github.com/pb33f/libopenapi@v0.42.4"
 	examples  = "github.com/ogen-go/ogen@v1.24.0"
@@ -100,7 +100,7 @@ func compile(t *testing.T, name string, schema json.RawMessage) {
 		return
 	}
 	c := jsonschema.NewCompiler()
-	c.UseRegexpEngine(func(string) (jsonschema.Regexp, error) { return anyText{}, nil }) // those of JavaScript are not Go's
+	c.UseRegexpEngine(func(string) (jsonschema.Regexp, error) { return anyText{}, nil }) // JavaScript's expressions are not Go's
 	if err := c.AddResource("schema.json", v); err != nil {
 		t.Errorf("%s: %v", name, err)
 		return

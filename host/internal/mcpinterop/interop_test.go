@@ -135,8 +135,8 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// TestServerIsKilledInACall: the call ends with a code, the others go on, and the server is
-// back at the next attempt.
+// TestServerIsKilledInACall: the call ends with a code, the others continue, and the server
+// is back at the next attempt.
 func TestServerIsKilledInACall(t *testing.T) {
 	w := newWorld(t)
 	url, pid := w.serve(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// nodeVersion is that of the Node which runs everything: the Inspector needs 22.19.
+// nodeVersion is the version of the Node which runs everything: the Inspector needs 22.19.
 const nodeVersion = "22.23.3"
 
 // What TestMain has installed and built.
@@ -112,7 +112,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// args are those of quoin mcp serve.
+// args are the arguments of quoin mcp serve.
 func (w *world) args() []string {
 	return []string{"mcp", "serve", "--config", w.config, "--state", filepath.Join(w.dir, "state"), "--plugins", "none"}
 }
@@ -172,7 +172,7 @@ type report struct {
 	Asked    []string `json:"asked"`
 }
 
-// result is that of exec.
+// result is the result of exec.
 type result struct {
 	IsError bool `json:"isError"`
 	Content []struct {

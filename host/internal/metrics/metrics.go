@@ -100,7 +100,7 @@ func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.His
 // RunStarted counts a run.
 func (m *Metrics) RunStarted() { m.runsStarted.Inc() }
 
-// RunEnded counts the end of a run: its code is completed, or that of the failure.
+// RunEnded counts the end of a run: its code is completed, or the code of the failure.
 func (m *Metrics) RunEnded(code string) { m.runsEnded.WithLabelValues(code).Inc() }
 
 // RunSuspended counts a suspension and the size of its snapshot in bytes.

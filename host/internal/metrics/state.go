@@ -16,7 +16,7 @@ type State struct {
 	Held    func() (bytes, limit int64)
 	Engine  func() (name, id string) // of new runs
 	Version string                   // of the host
-	Due     func() int               // runs that could go on without a caller when the store was last asked
+	Due     func() int               // runs that could continue without a caller when the store was last asked
 	Store   func() (h runstore.Health, ok bool)
 	Cluster func() (faults map[string]int, ok bool) // by kind
 }

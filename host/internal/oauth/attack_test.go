@@ -61,7 +61,8 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestAnOldLink does not work, and neither does one whose file is that of another.
+// TestAnOldLink tests that an old link does not work, and neither does a link with the file
+// of another link.
 func TestAnOldLink(t *testing.T) {
 	t.Parallel()
 	w, dir := newWorld(t), t.TempDir()

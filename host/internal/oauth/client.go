@@ -27,7 +27,7 @@ type Client struct {
 	callback atomic.Pointer[string] // where browsers come back to; nil if they cannot
 }
 
-// New returns the client that keeps grants in a store, whose contents are encrypted.
+// New returns the client that keeps grants in a store with encrypted contents.
 func New(encrypted documents.Store, o Options) *Client {
 	if o.OnSignIn == nil {
 		o.OnSignIn = func(context.Context, Grant) error { return nil }

@@ -37,14 +37,14 @@
 //
 // The server, its metadata, the authorization server and what a browser brings back are
 // hostile. Addresses are https, or loopback if the server is on loopback; private ones are
-// dialled only if that is configured. Redirects stay on their host, and those of token
+// dialled only if that is configured. Redirects stay on their host, and redirects of token
 // endpoints are refused. Bodies and times are bounded. The metadata must be about the
 // configured address, and name the issuer that it was fetched for. Credentials go to the
-// issuer that they came from and to no other. An authorization response counts only with
-// the state of its flow, and with the right iss where there is one.
+// issuer that they came from and to no other. An authorization response counts only with the
+// state of its flow, and with the right iss where there is one.
 //
 // # What it does not do
 //
-// It does not know whose browser opens a link: give a link only to the one whose calls
-// it is for.
+// It does not know who opens a link in a browser: give a link only to the one that its calls
+// are for.
 package oauth

@@ -116,7 +116,7 @@ func (c *carrier) mayDial(ip netip.Addr) bool {
 	return true
 }
 
-// sharedSpace is that of RFC 6598, which carriers use for their own networks.
+// sharedSpace is the address space of RFC 6598, which carriers use for their own networks.
 var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
 
 // translated is the prefix of RFC 6052, behind which a network has all addresses of IPv4.

@@ -33,8 +33,7 @@ type flow struct {
 	PrivateNetwork bool
 }
 
-// start finds out where to sign in, and makes a flow whose browser comes back to
-// redirect.
+// start finds out where to sign in, and makes a flow. The browser returns to redirect.
 func (c *Client) start(ctx context.Context, s *Server, o Owner, ch Challenge, redirect string) (*flow, error) {
 	if err := s.Check(); err != nil {
 		return nil, s.errorf("%v", err)
@@ -197,9 +196,9 @@ func isID(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// finish makes a grant of an authorization response whose state was checked. Whose answer
-// it is comes before what it says, so that no one learns or does anything by an answer
-// of another server.
+// finish makes a grant of an authorization response after its state was checked. It checks
+// who gave the answer before what it says, so that no one learns or does anything by an
+// answer of another server.
 func (c *Client) finish(ctx context.Context, id string, f *flow, query url.Values) (Grant, error) {
 	iss, given := query.Get("iss"), query.Has("iss")
 	if given && iss != f.Grant.Issuer || !given && f.IssRequired {

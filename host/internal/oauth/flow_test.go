@@ -207,7 +207,7 @@ func scopeOf(t *testing.T, link string) string {
 	return u.Query().Get("scope")
 }
 
-// TestLogin has a browser come back to loopback. What else comes to that port changes
+// TestLogin has a browser return to loopback. What else arrives at that port changes
 // nothing.
 func TestLogin(t *testing.T) {
 	t.Parallel()

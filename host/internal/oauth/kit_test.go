@@ -214,7 +214,7 @@ func (w *world) count(n *int) int {
 	return *n
 }
 
-// testCipher returns a cipher whose key every store of the tests has.
+// testCipher returns a cipher with the key that every store of the tests has.
 func testCipher(t *testing.T) cipher.AEAD {
 	t.Helper()
 	block, err := aes.NewCipher(make([]byte, 32))

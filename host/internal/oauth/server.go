@@ -18,7 +18,8 @@ type Server struct {
 	Name, URL string
 	// PerUser has each agent and session key sign in.
 	PerUser bool
-	// ClientID and ClientSecret are those of a client that is registered with Issuer.
+	// ClientID and ClientSecret are the credentials of a client that is registered with
+	// Issuer.
 	ClientID     string
 	ClientSecret func() (string, error)
 	Issuer       string
@@ -36,11 +37,11 @@ type Server struct {
 type Owner struct {
 	User                bool
 	AgentID, SessionKey string
-	// SessionID is that of a session which names neither: all that tells it from others.
+	// SessionID is the id of a session that names neither: only the id tells it from others.
 	SessionID string
 }
 
-// OwnerOf returns whose sign-in the calls of a session use.
+// OwnerOf returns the owner of the sign-in that the calls of a session use.
 func (s *Server) OwnerOf(c codemode.Session) Owner {
 	if !s.PerUser {
 		return Owner{}
@@ -84,7 +85,7 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// isLoopback reports whether a name or address is that of this machine.
+// isLoopback reports whether a name or address is one of this machine's own.
 func isLoopback(name string) bool {
 	if strings.EqualFold(name, "localhost") {
 		return true

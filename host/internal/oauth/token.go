@@ -20,7 +20,7 @@ const maxToken = 16 << 10
 // renewBefore is how long before its end a token is renewed.
 const renewBefore = 10 * time.Second
 
-// take makes the tokens of an answer those of the grant.
+// take makes the tokens of an answer the tokens of the grant.
 func (g *grant) take(t *oauth2.Token) error {
 	fail := func(text string) error { return &Error{Server: g.Server, Text: text} }
 	switch {
@@ -30,7 +30,7 @@ func (g *grant) take(t *oauth2.Token) error {
 		return fail("the token is not one that fits into a header")
 	}
 	g.Access, g.Expires = t.AccessToken, t.Expiry
-	if t.RefreshToken != "" { // else the one that was used goes on
+	if t.RefreshToken != "" { // else the one that was used stays
 		g.Refresh = t.RefreshToken
 	}
 	if list, ok := t.Extra("scope").(string); ok {
@@ -152,7 +152,7 @@ func (g *grant) refresh(ctx context.Context, s *Server) (*oauth2.Token, error) {
 
 // Forget removes the grant and the flow of an owner, and revokes the tokens where the
 // authorization server can. It returns ErrNoGrant if there was no grant; with any other
-// error the tokens are forgotten, but may go on to work.
+// error the tokens are forgotten, but may still work.
 func (c *Client) Forget(ctx context.Context, s *Server, o Owner) (Grant, error) {
 	id := s.id(o)
 	ctx, unlock, err := c.store.lock(ctx, id)

@@ -14,7 +14,7 @@ const maxRefusal = 64 << 10
 
 type callerKey struct{}
 
-// WithCaller notes for whose call a request is.
+// WithCaller notes the caller that a request is made for.
 func WithCaller(ctx context.Context, s codemode.Session) context.Context {
 	return context.WithValue(ctx, callerKey{}, s)
 }
@@ -30,7 +30,7 @@ type Transport struct {
 	Server *Server
 }
 
-// RoundTrip makes a request with the token of its caller; a request of no call has that
+// RoundTrip makes a request with the token of its caller; a request of no call has the token
 // of the host.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	caller, called := r.Context().Value(callerKey{}).(codemode.Session)
@@ -49,7 +49,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp != nil {
 		return resp, err
 	}
-	if !ch.StepUp { // a person may have signed in meanwhile, too
+	if !ch.StepUp { // a person may have signed in by now, too
 		renewed, err := t.Client.token(r.Context(), t.Server, owner, token)
 		if err != nil {
 			return nil, err

@@ -202,7 +202,7 @@ func (r *Run) ApprovalDecided(a Approval, answers map[string]codemode.QuestionAn
 	r.approval(trajectory.ApprovalDecided, a, nil, r.o.answers(answers))
 }
 
-// ApprovalCancelled reports a question whose run exists no more.
+// ApprovalCancelled reports a question of a run that exists no more.
 func (r *Run) ApprovalCancelled(a Approval) {
 	r.o.Metrics.ApprovalDecided(a.Decision)
 	r.approval(trajectory.ApprovalDecided, a, nil, nil)

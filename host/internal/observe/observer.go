@@ -118,7 +118,7 @@ func (o *Observer) Emit(e trajectory.Event) trajectory.Event {
 	return e
 }
 
-// record hands an event to the sink. A sink that panics did not take it; the run goes on.
+// record hands an event to the sink. A sink that panics did not take it; the run continues.
 func (o *Observer) record(e trajectory.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

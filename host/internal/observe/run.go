@@ -53,7 +53,7 @@ func (r *Run) event(k trajectory.Kind) trajectory.Event {
 	return trajectory.Event{Kind: k, RunID: r.id, Session: r.session, ParentCallID: r.Parent}
 }
 
-// endEvent returns an event about what one exec or wait came to.
+// endEvent returns an event about the outcome of one exec or wait.
 func (r *Run) endEvent(k trajectory.Kind, u Usage) trajectory.Event {
 	e := r.event(k)
 	r.mu.Lock()

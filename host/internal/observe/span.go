@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// Attributes of spans. Those of gen_ai and error are OpenTelemetry's semantic
+// Attributes of spans. The attributes of gen_ai and error are OpenTelemetry's semantic
 // conventions for generative AI; the others are ours.
 const (
 	attrOperation    = "gen_ai.operation.name"
@@ -107,7 +107,7 @@ func (e *Entry) startSpan(ctx context.Context) context.Context {
 // Passed notes that another host drives the run, which observes it.
 func (e *Entry) Passed() { e.passed = true }
 
-// Delivered notes that the result is that of a run which had ended before.
+// Delivered notes that the result is the result of a run that had ended before.
 func (e *Entry) Delivered() { e.delivered = true }
 
 // End notes the result and returns it.
@@ -182,7 +182,7 @@ func fail(span trace.Span, code string) {
 	span.SetStatus(codes.Error, code)
 }
 
-// appendSet appends the pairs of key and value whose value is not empty.
+// appendSet appends the pairs of key and value that have a value.
 func appendSet(attrs []attribute.KeyValue, pairs ...string) []attribute.KeyValue {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

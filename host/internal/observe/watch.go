@@ -32,7 +32,7 @@ func NewWatch() *Watch { return &Watch{wake: make(chan struct{}, 1)} }
 // watchKey is the context key of WithWatch.
 type watchKey struct{}
 
-// WithWatch returns a context for Execs and Waits whose runs the watch is told of.
+// WithWatch returns a context for Execs and Waits. The watch is told of their runs.
 func WithWatch(ctx context.Context, w *Watch) context.Context {
 	return context.WithValue(ctx, watchKey{}, w)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
-// base64Schema is that of a value which is not text.
+// base64Schema is the schema of a value that is not text.
 const base64Schema = `{"type":"string","contentEncoding":"base64"}`
 
 // requestBody reads the body of an operation. It takes the media type that programs write

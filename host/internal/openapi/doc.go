@@ -1,5 +1,6 @@
 // Package openapi makes tools of the operations that an OpenAPI document describes, and
-// performs their requests. It is for package mcp, which offers them as those of a server.
+// performs their requests. It is for package mcp, which offers them as the tools of a
+// server.
 //
 // # Nouns
 //
@@ -10,8 +11,8 @@
 //
 // # Lifecycle
 //
-// [Load] reads a Document, [Parse] one whose text is there already, and [Document.At] makes
-// a Server of it. Nothing of it needs to be closed.
+// [Load] reads a Document, [Parse] one that is there already as text, and [Document.At]
+// makes a Server of it. Nothing of it needs to be closed.
 //
 // # Concurrency
 //
@@ -26,13 +27,12 @@
 //
 // # Trust
 //
-// Documents are hostile. Size, nesting and number of values are bounded before a
-// document is decoded; names and schemas again afterwards. References of a
-// document at an address do not lead out of it; those of a file lead to files below its
-// directory. Requests go to the origin of the Server and to no
-// other, whatever the document says: neither servers in it, nor paths, nor parameters,
-// nor redirects change that. A parameter cannot leave its place in the address. Answers
-// are bounded before they are decoded.
+// Documents are hostile. Size, nesting and number of values are bounded before a document is
+// decoded; names and schemas again afterwards. References of a document at an address do not
+// lead out of it; references of a file lead to files below its directory. Requests go to the
+// origin of the Server and to no other, whatever the document says: neither servers in it,
+// nor paths, nor parameters, nor redirects change that. A parameter cannot leave its place
+// in the address. Answers are bounded before they are decoded.
 //
 // # What it does not do
 //

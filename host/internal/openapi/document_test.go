@@ -80,7 +80,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestNewerSchemas: those of 3.1 are JSON Schema already, and $ref has siblings.
+// TestNewerSchemas: the schemas of 3.1 are JSON Schema already, and $ref has siblings.
 func TestNewerSchemas(t *testing.T) {
 	d := parse(t, one("3.1.0", "/a", `"get":{"parameters":[{"name":"q","in":"query","schema":{"$ref":"#/components/schemas/A","description":"more","$id":"http://evil.example/"}}],"responses":{}}`,
 		`,"components":{"schemas":{"A":{"type":["string","null"],"exclusiveMinimum":3,"const":"x","if":true,"items":false,"$dynamicRef":"#x"}}}`))

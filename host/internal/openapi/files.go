@@ -174,5 +174,5 @@ func (r *references) follow(n *jsonschema.Node) (to *jsonschema.Node, reason str
 	return nil, "a part of it refers to itself"
 }
 
-// bounds are those of the tree of one file.
+// bounds are the bounds of the tree of one file.
 var bounds = jsonschema.Bounds{Bytes: maxText, Values: 2 * maxValues, Nesting: maxDepth + 1}

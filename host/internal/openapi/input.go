@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// inputSchema joins the schemas of parameters and body to that of one object.
+// inputSchema joins the schemas of parameters and body to the schema of one object.
 //
 // A member is called like its parameter, and the body is called body. Where two have one
 // name, the later says in it where it stands, as in id_query.

@@ -33,8 +33,8 @@ func (d *Document) At(address string, transport http.RoundTripper, agent string)
 	return s, nil
 }
 
-// represented are the servers of the document for which the address stands: those of its
-// origin, or else all, because it is then that of a proxy.
+// represented returns the servers of the document that the address stands for: the servers
+// of its origin, or else all, because then it is the address of a proxy.
 func (d *Document) represented(base *url.URL) map[string]bool {
 	all, same := map[string]bool{}, map[string]bool{}
 	servers := d.Servers

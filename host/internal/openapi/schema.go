@@ -35,7 +35,7 @@ const (
 // once for each use.
 type schemas struct {
 	doc    *references
-	legacy bool // 3.0, whose schemas differ from JSON Schema
+	legacy bool // 3.0, with schemas that differ from JSON Schema
 	names  map[string]string
 	taken  map[string]bool
 	parts  map[part]*fragment
@@ -69,7 +69,7 @@ func (s *schemas) fragment(n *jsonschema.Node, u use) *fragment {
 }
 
 // whole adds to a schema the definitions that it needs, those that are named first first,
-// as far as there is room.
+// until the room is used up.
 func (s *schemas) whole(f *fragment, u use, room int) json.RawMessage {
 	if len(f.refs) == 0 {
 		return f.text

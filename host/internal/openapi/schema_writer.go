@@ -143,8 +143,8 @@ func (w *schemaWriter) schemaList(n *jsonschema.Node, depth int) {
 	w.out.WriteByte(']')
 }
 
-// keyword writes a keyword whose value is no schema. Values that are not of the keyword's
-// type are left out, because they would make the whole schema unusable.
+// keyword writes a keyword with a value that is no schema. Values that are not of the
+// keyword's type are left out, because they would make the whole schema unusable.
 func (w *schemaWriter) keyword(n *jsonschema.Node, name string, value *jsonschema.Node, key func(string)) {
 	legacy := w.schemas.legacy
 	nullable := legacy && n.Get("nullable").IsTrue()

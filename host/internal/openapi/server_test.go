@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// server returns a server at an address, whose requests go to no network.
+// server returns a server at an address. Its requests go to no network.
 func server(t testing.TB, address string) *Server {
 	t.Helper()
 	s, err := NewServer(address, http.DefaultTransport, "quoin/1")

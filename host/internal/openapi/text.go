@@ -126,8 +126,8 @@ func (w *yamlWriter) value(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// mapping writes a mapping with what it merges, whose members count where it has no such
-// member itself.
+// mapping writes a mapping with the mappings that it merges. Their members count where it
+// has no such member itself.
 func (w *yamlWriter) mapping(n *yaml.Node, depth int) error {
 	w.out.WriteByte('{')
 	seen := map[string]bool{}

@@ -25,7 +25,7 @@ type Meter struct {
 	sessions map[string]int64
 	agents   map[string]int64
 	waiting  map[string][]*Ticket // by session, first come first
-	turns    []string             // the sessions of waiting: whose turn is next
+	turns    []string             // the sessions of waiting, in the order of their turns
 }
 
 // NewMeter meters total units. Name is a word for metrics, what says in the plural what
@@ -112,10 +112,10 @@ func (m *Meter) denied(o Owner, n int64) *Denied {
 	return nil
 }
 
-// Whose says whose limit was hit.
+// Whose says which limit was hit.
 type Whose string
 
-// Whose limit it may be.
+// The limits it may be.
 const (
 	OfSession Whose = "session"
 	OfAgent   Whose = "agent"

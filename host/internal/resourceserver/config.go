@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Config says whose tokens count, and for whom.
+// Config says which issuer's tokens count, and for which resource.
 type Config struct {
 	// Issuer is the identity provider, to the letter of the claim iss.
 	Issuer string
@@ -83,7 +83,7 @@ func Check(c Config) error {
 	return err
 }
 
-// checkURL wants an address whose answers no one on the way can change.
+// checkURL wants an address with answers that no one on the way can change.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

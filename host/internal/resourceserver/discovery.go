@@ -27,8 +27,8 @@ func (k *keySource) discover(ctx context.Context) (string, error) {
 	return "", errors.Join(failures...)
 }
 
-// metadataAddresses are the places where an issuer may have its metadata: those of
-// RFC 8414, then that of OpenID Connect Discovery.
+// metadataAddresses returns the places where an issuer may have its metadata: the places of
+// RFC 8414, then the place of OpenID Connect Discovery.
 func metadataAddresses(issuer string) ([]string, error) {
 	u, err := url.Parse(issuer)
 	if err != nil {

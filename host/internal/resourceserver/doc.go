@@ -4,9 +4,9 @@
 //
 // # Nouns
 //
-// A [Config] names the issuer whose tokens count, the resource that they must be
-// for, the scopes that they must have, and the claims that say who asks. A [Server]
-// checks tokens against it. Its metadata document tells clients where to get one.
+// A [Config] names the issuer of the tokens that count, the resource that they must be for,
+// the scopes that they must have, and the claims that say who asks. A [Server] checks tokens
+// against it. Its metadata document tells clients where to get one.
 //
 //	s, err := resourceserver.New(ctx, resourceserver.Config{
 //		Issuer: "https://login.example.com", Audience: "https://quoin.example.com/mcp",

@@ -49,8 +49,8 @@ func TestUnknownKeysCauseFewFetches(t *testing.T) {
 	}
 }
 
-// TestProviderDown: without keys a request gets 503, whatever it shows; what is known
-// goes on to count for a day.
+// TestProviderDown: without keys a request gets 503, whatever it shows; what is known still
+// counts for a day.
 func TestProviderDown(t *testing.T) {
 	p := newProvider(t)
 	p.down = true

@@ -98,7 +98,7 @@ func (e *Engine) waitHeld(ctx context.Context, q *cluster.Request, d *drive.Deli
 	return res, f
 }
 
-// watched calls drive and tells what happens in the run meanwhile.
+// watched calls drive and tells what happens in the run until drive returns.
 func watched(ctx context.Context, drive func(context.Context), tell func(*cluster.Frame)) {
 	w := observe.NewWatch()
 	defer w.Close()

@@ -13,7 +13,7 @@ import (
 // maxPeers bounds the hosts of one store that are looked at.
 const maxPeers = 10_000
 
-// errHostGone ends a question to a host whose lease is over.
+// errHostGone ends a question to a host after its lease is over.
 var errHostGone = errors.New("the lease of the host is over")
 
 // askedHosts are the hosts that this one asks at the moment. A host that was stopped, or
@@ -58,7 +58,7 @@ func (a *askedHosts) watch(ctx context.Context, store runstore.Shared, host stri
 	}
 }
 
-// look looks until ctx ends. While the store does not say who lives, all go on.
+// look looks until ctx ends. While the store does not say who lives, all questions continue.
 func (a *askedHosts) look(ctx context.Context, store runstore.Shared) {
 	tick := time.NewTicker(a.every)
 	defer tick.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// hostList is a store whose hosts come and go.
+// hostList is a store with a changing list of hosts.
 type hostList struct {
 	runstore.Shared
 	live   atomic.Pointer[[]runstore.Peer] // nil: the store does not say
@@ -31,8 +31,9 @@ func (l *hostList) Peers(ctx context.Context, _ int) ([]runstore.Peer, error) {
 	return nil, errors.New("away")
 }
 
-// TestAQuestionEndsWithTheLeaseOfItsHost: questions to hosts that live go on, and so do all
-// while the store does not say who lives. Once nothing is asked the store is not either.
+// TestAQuestionEndsWithTheLeaseOfItsHost: questions to hosts that live continue, and so do
+// all while the store does not say who lives. Once nothing is asked, the store is not asked
+// either.
 func TestAQuestionEndsWithTheLeaseOfItsHost(t *testing.T) {
 	t.Parallel()
 	l := &hostList{looked: make(chan struct{})}

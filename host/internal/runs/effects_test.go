@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// effectsStore is a store in memory whose journals of effects a test looks at.
+// effectsStore is a store in memory. A test looks at its journals of effects.
 type effectsStore struct {
 	runstore.Memory
 	opened func()

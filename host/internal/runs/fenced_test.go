@@ -11,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// TestACallOfARunThatWasGivenUp is neither made nor rejected: whether it was made before is
-// for who goes on with the run.
+// TestACallOfARunThatWasGivenUp is neither made nor rejected: the one that resumes the run
+// finds out whether it was made before.
 func TestACallOfARunThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []error{nil, errors.New("the store did not say")} {

@@ -6,8 +6,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// LeftDue tells all hosts that share the store that a run can go on which this one is about to
-// release. While the claim is held, the store has it taken over if this host dies.
+// LeftDue tells all hosts that share the store of a run that can continue and that this one
+// is about to release. While the claim is held, the store has it taken over if this host
+// dies.
 func (v *reviver) LeftDue(id string) {
 	if _, shared := v.Store.(runstore.Shared); !shared || v.Scheduler() == nil {
 		return // a store of one machine sees it in the record
@@ -22,7 +23,7 @@ func (v *reviver) LeftDue(id string) {
 	}
 }
 
-// Decided has a run go on that no process has, once a person has decided about a call of it.
+// Decided resumes a run that no process has, once a person has decided about a call of it.
 func (v *reviver) Decided(ctx context.Context, runID string) {
 	if v.Scheduler() == nil || v.ByID(runID) != nil {
 		return

@@ -15,11 +15,10 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// A record names the owners of the tools that its run could reach. A host that lacks
-// one of them is most likely another one than suspended the run: it has another
-// plugin directory, or another configuration. It refuses the run and leaves it as it
-// is. What an owner has changed about its tools meanwhile is said call by call: see
-// usedtools.go.
+// A record names the owners of the tools that its run could reach. A host that lacks one of
+// them is most likely another one than suspended the run: it has another plugin directory,
+// or another configuration. It refuses the run and leaves it as it is. What an owner has
+// changed about its tools since then is said call by call: see usedtools.go.
 
 // checkComplete refuses the run of a record if this host lacks what the run was suspended
 // with. The run reaches what reached has. Nothing has become of it by then.
@@ -75,7 +74,7 @@ func (v *reviver) missingOwners(reached *view.View, owners []string) (missing []
 // maxMissing bounds what a message lists.
 const maxMissing = 8
 
-// toolsMissing refuses a run that another host can go on with.
+// toolsMissing refuses a run that another host can resume.
 func toolsMissing(missing []string, rec *runstore.Record) *codemode.Error {
 	const format = "code mode run cannot go on here: it was suspended with %s, which this host does not have or does not allow. " +
 		"Nothing is lost: the run, its calls and its approvals are kept until %s. Go on with it on a host that has the same plugins, MCP servers and rules, or abort it."

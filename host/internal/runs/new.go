@@ -40,7 +40,7 @@ func (e *Engine) Configure(c run.Config) {
 	e.asked.every = c.Times.HostLook
 }
 
-// StartAdvancing starts to go on with runs that no caller waits for, if the engine is to.
+// StartAdvancing has the engine resume runs that no caller waits for, if it is to.
 func (e *Engine) StartAdvancing() {
 	e.advancer.Start()
 }

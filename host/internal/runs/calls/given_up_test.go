@@ -12,11 +12,13 @@ import (
 	. "github.com/quoinhq/quoin/host/internal/runs/runstest"
 )
 
-// TestACallThatIsGivenUpEndsItsToolsContext: the program goes on, and the tool learns why, also where the call was in flight when the run was suspended or the guest's timer gave it up.
+// TestACallThatIsGivenUpEndsItsToolsContext: the program continues, and the tool learns why,
+// also where the call was in flight when the run was suspended or the guest's timer gave it
+// up.
 func TestACallThatIsGivenUpEndsItsToolsContext(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before func(*Guest)
-		waits  codemode.Reason // where the run is suspended meanwhile
+		waits  codemode.Reason // where the run is suspended before the call is given up
 	}{
 		"by a timer":     {func(g *Guest) { g.Sleep(time.Minute) }, ""},
 		"after a wait":   {func(g *Guest) { g.Yield() }, codemode.ReasonPendingTools},

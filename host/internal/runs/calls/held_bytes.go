@@ -184,7 +184,7 @@ func (t *Table) MayBeSuspended(image int, must bool) *codemode.Error {
 	return nil
 }
 
-// answerTooMuch rejects a call whose answer does not fit into the memory of the host.
+// answerTooMuch rejects a call with an answer that does not fit into the memory of the host.
 func answerTooMuch(c *Entry, tool *catalog.Tool, d *quota.Denied) *fault.Rejection {
 	e := fault.Reject(fault.CodeQuota, "The answer does not fit into the memory of the host: %v.", d)
 	if tool != nil && c.Dispatched {
@@ -194,7 +194,7 @@ func answerTooMuch(c *Entry, tool *catalog.Tool, d *quota.Denied) *fault.Rejecti
 	return e
 }
 
-// HeldTooMuch is the failure of a run whose session, agent or host holds too much.
+// HeldTooMuch returns the failure of a run when its session, agent or host holds too much.
 func HeldTooMuch(d *quota.Denied) *codemode.Error {
 	return codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
 }

@@ -108,7 +108,7 @@ func (t *Table) Revive(rec *runstore.Record) {
 	t.setImaged(t.sorted())
 }
 
-// Redrive queues the calls that can go on, and rejects the others in flight. It returns
+// Redrive queues the calls that can continue, and rejects the others in flight. It returns
 // the calls that have got slots, and the rejected ones.
 func (t *Table) Redrive(mayRepeat func(*Entry) bool) (started, lost []*Entry) {
 	t.mu.Lock()

@@ -61,7 +61,7 @@ type Table struct {
 	inFlight int      // calls that have a slot
 	inbox    []*Entry // settled, in the order of settling, not yet delivered
 
-	unwritten int      // settled calls whose answers are on the way to the store
+	unwritten int      // settled calls with answers on the way to the store
 	changes   uint64   // counts changes of calls
 	written   uint64   // the changes that the store knows
 	imaged    []*Entry // calls that the stored image waits for
@@ -75,7 +75,7 @@ type Table struct {
 	questions     []time.Time
 
 	dispatched int // tools that may have taken effect
-	changing   int // those of them that are not read-only, and have not said that they had no effect
+	changing   int // dispatched tools that are not read-only, and have not said that they had no effect
 	counters   runstore.Counters
 	account    Account
 }
@@ -171,7 +171,7 @@ func (t *Table) Resolved(c *Entry, toolID string) {
 	c.Tool = toolID
 }
 
-// ToolOf returns the id of the tool that a call means, as far as it is known.
+// ToolOf returns the id of the tool that a call means, if it is known.
 func (t *Table) ToolOf(c *Entry) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -357,8 +357,8 @@ func (t *Table) List() (out []runstore.Call) {
 	return out
 }
 
-// Describe lists the calls whose answers the guest still needs, and the reason to give
-// for waiting. See Describe.
+// Describe lists the calls that the guest still needs answers to, and the reason to give for
+// waiting. See Describe.
 func (t *Table) Describe(room int64) ([]codemode.PendingCall, codemode.Reason) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

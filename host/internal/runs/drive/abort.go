@@ -12,7 +12,7 @@ import (
 )
 
 // Abort ends a run of this process. An active one is ended by its driver. It fails if this
-// process has let go of the run instead: another host may go on with it.
+// process has released the run instead: another host may resume it.
 func (r *Run) Abort(ctx context.Context, cause error) *codemode.Error {
 	for {
 		f := r.activate()
@@ -59,7 +59,7 @@ func (r *Run) goes(ctx context.Context) bool {
 // HasLeft is goes, and reports whether the store may have the run still.
 func (r *Run) HasLeft(ctx context.Context) bool { return r.goes(ctx) && r.Now() == run.Left }
 
-// LeaveIdle lets go of an idle run, unless it has gone on here since.
+// LeaveIdle releases an idle run, unless it has run here since.
 func (r *Run) LeaveIdle(as journal.Version) (left bool) {
 	r.Record.Exclusive(func() {
 		r.Mu.Lock()

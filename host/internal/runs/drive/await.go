@@ -10,9 +10,9 @@ import (
 // woke says why a driver stopped waiting.
 type woke int
 
-// await blocks until there is a reason to run the guest again, or no reason can come.
-// A guest that waits for long is evicted meanwhile. While this goroutine waits, goroutines
-// of calls may drive the guest on: see driverlock.go.
+// await blocks until there is a reason to run the guest again, or no reason can come. A
+// guest that waits for long is evicted while it waits. While this goroutine waits,
+// goroutines of calls may drive the guest on: see driverlock.go.
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()
@@ -40,7 +40,7 @@ func (d *driver) await() (woke, error) {
 		case !d.ran && (status.Deliverable || d.timerIsDue()):
 			return wokeReady, nil // however short the caller's time is, its run gets on
 		case d.unattended && !d.ran:
-			return wokeDeadline, nil // it goes on once there is something to deliver
+			return wokeDeadline, nil // it continues once there is something to deliver
 		case patience.over(status.TellBy):
 			return wokeDeadline, nil
 		case status.Deliverable:
@@ -92,8 +92,8 @@ func (d *driver) evictTimer() (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// isCallersTurn reports whether the run goes on only once the caller has asked a person.
-// Where a decision is there and on its way to its call, the run goes on without.
+// isCallersTurn reports whether the run continues only once the caller has asked a person.
+// Where a decision is there and on its way to its call, the run continues without.
 func (d *driver) isCallersTurn(s calls.Status) bool {
 	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
 		return false

@@ -14,10 +14,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// A program whose text names an MCP server waits until the server was tried once, which may
+// A program with an MCP server in its text waits until the server was tried once, which may
 // take as long as the start of a program or of a container takes. One that computes the name
-// waits for all servers with tools that no pins tell. A guest that has started cannot wait: it
-// reads in the middle of a turn which servers there are.
+// waits for all servers with tools that no pins tell. A guest that has started cannot wait:
+// it reads in the middle of a turn which servers there are.
 
 // awaitServers waits, before the program starts, for the servers that it names.
 func (d *driver) awaitServers(code string) {
@@ -40,8 +40,8 @@ func (d *driver) awaitServers(code string) {
 	}
 }
 
-// AwaitOwners waits for the servers that a suspended run could reach, and whose tools this
-// host does not know yet.
+// AwaitOwners waits for the servers that a suspended run could reach, if this host does not
+// know their tools yet.
 func (e *Env) AwaitOwners(ctx context.Context, s codemode.Session, rec *runstore.Record, wait time.Duration) {
 	if len(rec.Owners) == 0 {
 		return

@@ -86,7 +86,7 @@ func (w *callWorkers[Job]) work(b *batch[Job]) {
 	}
 }
 
-// join says that a goroutine has come to the batch.
+// join says that a goroutine has joined the batch.
 func (b *batch[Job]) join() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

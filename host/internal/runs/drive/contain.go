@@ -40,8 +40,8 @@ func (r *Run) ContainReopen(f **codemode.Error) {
 	}
 }
 
-// containExpiry is deferred by the timer of a parked run: after a panic of the store
-// this process lets go of the run.
+// containExpiry is deferred by the timer of a parked run: after a panic of the store this
+// process releases the run.
 func (r *Run) containExpiry() {
 	if p := recover(); p != nil {
 		r.env.ReportPanic(run.DuringBackground, p, "run", r.ID)
@@ -49,8 +49,8 @@ func (r *Run) containExpiry() {
 	}
 }
 
-// contain is deferred by the function that leases a worker. A worker whose report may have
-// caused the panic serves no other run.
+// contain is deferred by the function that leases a worker. A worker that may have caused
+// the panic by its report serves no other run.
 func (d *driver) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
 		*res = d.panicked(p)
@@ -58,7 +58,7 @@ func (d *driver) contain(res **codemode.Result) {
 	d.release()
 }
 
-// panicked ends a run while whose guest was driven something has panicked.
+// panicked ends a run after something has panicked while its guest was driven.
 func (d *driver) panicked(p any) *codemode.Result {
 	d.run.env.ReportPanic(run.DuringRun, p, "run", d.run.ID)
 	if d.worker != nil {

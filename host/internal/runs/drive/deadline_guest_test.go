@@ -22,8 +22,8 @@ func computes(d time.Duration) Program {
 	}
 }
 
-// TestACallerCannotExtendTheTimeLimit: what a caller asks for shortens the operator's limits, and
-// never extends them. The failure says whose limit it was.
+// TestACallerCannotExtendTheTimeLimit: what a caller asks for shortens the operator's
+// limits, and never extends them. The failure says which limit it was.
 func TestACallerCannotExtendTheTimeLimit(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, tt := range map[string]struct {
@@ -64,8 +64,9 @@ func TestACallerCannotExtendItsWait(t *testing.T) {
 	})
 }
 
-// TestWaitingIsNotComputing: neither limit counts as the other. A program that waits longer than
-// it may compute goes on, and one that computes when its caller's time is over is not ended by that.
+// TestWaitingIsNotComputing: neither limit counts as the other. A program that waits longer
+// than it may compute continues, and one that computes when its caller's time is over is not
+// ended by that.
 func TestWaitingIsNotComputing(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow := NewGate()
@@ -118,8 +119,8 @@ func TestAWaitGetsOnHoweverShort(t *testing.T) {
 	})
 }
 
-// TestTheDeadlineOfACaller: a caller whose context has a deadline gets its result before, by a
-// tenth of its time and at most by a second, so that the run is not lost.
+// TestTheDeadlineOfACaller: a caller with a deadline in its context gets its result before,
+// by a tenth of its time and at most by a second, so that the run is not lost.
 func TestTheDeadlineOfACaller(t *testing.T) {
 	for _, tt := range []struct{ deadline, want time.Duration }{
 		{10 * time.Minute, 10*time.Minute - time.Second},
@@ -143,8 +144,8 @@ func TestTheDeadlineOfACaller(t *testing.T) {
 	}
 }
 
-// TestALongToolTakesFewTurns: a model whose program waits 24 minutes for a tool comes back twice at
-// the most, and has the result in the moment in which the tool has ended.
+// TestALongToolTakesFewTurns: a model with a program that waits 24 minutes for a tool comes
+// back twice at the most, and has the result in the moment in which the tool has ended.
 func TestALongToolTakesFewTurns(t *testing.T) {
 	const took = 24 * time.Minute
 	for name, tt := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/timing"
 )
 
-// stillClock is a clock that goes on when it is told to.
+// stillClock is a clock that advances when it is told to.
 type stillClock struct {
 	run.RealClock
 	now time.Time

@@ -86,7 +86,7 @@ func (d *driver) timerIsDue() bool {
 	return !d.timerDue.IsZero() && !time.Now().Before(d.timerDue)
 }
 
-// driverLock is held by the goroutine that drives a run. That of the Exec or Wait
+// driverLock is held by the goroutine that drives a run. The goroutine of the Exec or Wait
 // releases it while it waits for calls. Then the goroutine of a call that has settled may
 // acquire it: it delivers the answer, runs the guest's turn, releases the lock, and performs
 // calls that the guest has made in that turn. So a program that makes one call after the
@@ -98,11 +98,11 @@ func (d *driver) timerIsDue() bool {
 // were made together and have not all started, the last one to start looks.
 type driverLock struct {
 	holder sync.Mutex    // held by the goroutine that drives
-	over   chan struct{} // capacity 1: the goroutine of a call came to a result
+	over   chan struct{} // capacity 1: the goroutine of a call has a result
 
 	// These fields belong to the holder.
 	turns  int              // of the guest that goroutines of calls have run
-	result *codemode.Result // what one of them came to
+	result *codemode.Result // the result that one of them has
 	onCall bool             // the holder is the goroutine of a call
 	next   []callJob        // what it performs next
 }
@@ -124,8 +124,9 @@ func (d *driver) carry() {
 // isCarried reports whether the output is left to the next result.
 func (d *driver) isCarried() bool { return d.carried != nil }
 
-// callerIsGone reports whether the caller has left its run, as one does whose connection has
-// broken. A caller whose time is over has left it, too, and takes a result.
+// callerIsGone reports whether the caller has left its run, as a caller does when its
+// connection has broken. A caller that has run out of time has left it, too, and takes a
+// result.
 func (d *driver) callerIsGone() bool {
 	caller, leaves := run.CallerOf(d.ctx)
 	return calls.IsClosed(leaves) && !errors.Is(context.Cause(caller), context.DeadlineExceeded)

@@ -11,10 +11,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// finish ends the run. No call of it goes on and nothing of it stays stored.
+// finish ends the run. No call of it continues and nothing of it stays stored.
 func (r *Run) finish(cause error) { r.finishWith(cause, func() *codemode.Result { return nil }) }
 
-// finishWith is finish for a run whose result is wanted. The store keeps the result if
+// finishWith is finish for a run with a result that is wanted. The store keeps the result if
 // it is to be delivered.
 func (r *Run) finishWith(cause error, result func() *codemode.Result) (res *codemode.Result) {
 	if cause := r.Record.GaveUp(); cause != nil {
@@ -83,12 +83,12 @@ func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 		return false
 	}
 	if err != nil {
-		if fault.MayBeWritten(err) { // else the caller would have a result of a run that goes on
+		if fault.MayBeWritten(err) { // else the caller would have a result of a run that continues
 			r.Record.GiveUp(err)
 			return false
 		}
 		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.ID, "error", err)
-		return r.driver.unattended // its record stays, so that the run can go on from there
+		return r.driver.unattended // its record stays, so that the run can continue from there
 	}
 	r.driver.delivery.Keep(r.ID, claim)
 	return true
@@ -96,7 +96,7 @@ func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 
 // notEnded is why the run has not ended though this process is done with it; nil: it has.
 func (r *Run) notEnded() *codemode.Error {
-	if r.Now() == run.Left { // another host may go on with it
+	if r.Now() == run.Left { // another host may resume it
 		return fault.FromStore(runstore.ErrClaimed)
 	}
 	if cause := r.Record.GaveUp(); cause != nil {
@@ -114,9 +114,9 @@ func (r *Run) givenUpResult() *codemode.Result {
 	return WithRun(f, r).Result()
 }
 
-// leave lets go of a run whose newest state could not be stored, if the store has a true
-// account of it: a later Wait goes on from there, as after the end of a host. It
-// reports whether the store has one.
+// leave releases a run when its newest state could not be stored, if the store has a true
+// account of it: a later Wait resumes from there, as after the end of a host. It reports
+// whether the store has one.
 func (r *Run) leave(cause error) (kept bool) {
 	r.Record.Exclusive(func() { kept = r.Record.Valid() && !r.Record.IsVolatile() })
 	if kept {

@@ -28,7 +28,8 @@ func (*fakeHome) LeftDue(string)                                        {}
 func (*fakeHome) LetGoOfMoved(context.Context, time.Time) (bool, error) { return false, nil }
 func (*fakeHome) KeepBuild(context.Context, guests.Pool)                {}
 
-// newDrivenRun is an active run without a guest, with a driver whose caller waits for a minute.
+// newDrivenRun returns an active run without a guest. The caller of its driver waits for a
+// minute.
 func newDrivenRun(t *testing.T, store runstore.Store, settings codemode.Settings) (*Run, *fakeHome) {
 	t.Helper()
 	settings = settings.WithDefaults()

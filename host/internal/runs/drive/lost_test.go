@@ -18,7 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// failing are guests whose workers fail at something for the first times.
+// failing returns guests with workers that fail at something for the first times.
 func failing(what string, times int) *Guests {
 	return &Guests{Fails: func(_ context.Context, asked string) error {
 		if asked == what && times > 0 {
@@ -48,8 +48,8 @@ func TestARunOutlivesAWorkerThatCannotTakeIt(t *testing.T) {
 	}
 }
 
-// TestARunOutlivesItsKilledWorker: a run that the store has goes on from there when its worker is
-// killed. It does so once.
+// TestARunOutlivesItsKilledWorker: a run that the store has continues from there when its
+// worker is killed. It does so once.
 func TestARunOutlivesItsKilledWorker(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stored bool
@@ -86,9 +86,9 @@ func TestARunOutlivesItsKilledWorker(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerArrives: chains of calls that return at once, bursts that are larger than the
-// slots, calls that wait for other calls, timers and yields, in runs that are in a store and in
-// others, all come to their end.
+// TestEveryAnswerArrives: chains of calls that return at once, bursts that are larger than
+// the slots, calls that wait for other calls, timers and yields, in runs that are in a store
+// and in others, all end.
 func TestEveryAnswerArrives(t *testing.T) {
 	for _, yield := range []bool{false, true} {
 		for _, stored := range []bool{false, true} {
@@ -141,7 +141,7 @@ func answersOf(g *Guest) (n int) {
 	return n + 1
 }
 
-// meeting is a tool whose calls return in pairs.
+// meeting returns a tool with calls that return in pairs.
 func meeting() catalog.Tool {
 	met := make(chan struct{})
 	return Does("meet", func(ctx context.Context, _ catalog.Invocation) (json.RawMessage, error) {
@@ -214,8 +214,9 @@ func (p *printer) leave(t *testing.T, why error) *codemode.Result {
 	return (<-lost).Result
 }
 
-// TestALostCallerLosesNoOutput: what a program has put out while a caller waited who has left is in
-// the next result, at the same host and at the next one. A caller whose time is over takes it.
+// TestALostCallerLosesNoOutput: what a program has put out while a caller waited that has
+// left is in the next result, at the same host and at the next one. A caller that has run
+// out of time takes it.
 func TestALostCallerLosesNoOutput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		why         error

@@ -5,7 +5,7 @@ import (
 )
 
 // lostWorkers are the runs that have outlived a worker which ended under them. Each does so
-// once: a program that ends its worker each time must not go on for ever.
+// once: a program that ends its worker each time must not run for ever.
 type lostWorkers struct {
 	mu   sync.Mutex
 	runs map[string]bool

@@ -48,8 +48,8 @@ func (e *Env) RecordOwner(r *Run) journal.Owner {
 	}
 }
 
-// leaveGivenUp lets go of a run that its record has given up. An active one is let go of
-// by its driver.
+// leaveGivenUp releases a run that its record has given up. The driver of an active run
+// releases it itself.
 func (r *Run) leaveGivenUp() {
 	cause := r.Record.GaveUp()
 	r.env.Guard(func() {

@@ -54,7 +54,7 @@ func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	return nil
 }
 
-// completed is the result of a run whose program returned.
+// completed returns the result of a run after its program has returned.
 func (d *driver) completed(value []byte) *codemode.Result {
 	res := &codemode.Result{Status: codemode.StatusCompleted}
 	fits := d.output.Fits(value)
@@ -126,8 +126,8 @@ func byteSize(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// outlives lets go of a run whose worker has ended under it, if the store has an account of
-// it: a later Wait goes on from there. It returns nil if the run ends.
+// outlives releases a run after its worker has ended under it, if the store has an account
+// of it: a later Wait resumes from there. It returns nil if the run ends.
 func (d *driver) outlives(f *codemode.Error) *codemode.Error {
 	if f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || !d.run.env.lostWorkers.first(d.run.ID) || !d.run.leave(f) {
 		return nil
@@ -144,7 +144,7 @@ func (d *driver) failureFrom(err error) *codemode.Error {
 		return d.run.Aborted()
 	case d.ctx.Err() != nil:
 		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
-		f.Err = context.Cause(d.ctx) // for tools, whose calls end with it
+		f.Err = context.Cause(d.ctx) // for the tools of calls that end with it
 		return f
 	case errors.As(err, &own):
 		return own

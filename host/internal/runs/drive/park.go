@@ -27,7 +27,7 @@ func (r *Run) activate() (f *codemode.Error) {
 }
 
 // stayParked undoes activate because of f: the run waits on as it did. A run that was
-// aborted meanwhile ends instead.
+// aborted since activate ends instead.
 func (r *Run) stayParked(f *codemode.Error) *codemode.Error {
 	if r.MarkParked(r.driver.expiresAfter(time.Now()), r.ImageBytes) {
 		return f
@@ -80,8 +80,8 @@ func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
 // the store may have resumed it: then this process only forgets it.
 func (r *Run) expire() { r.ExpireAt(time.Time{}) }
 
-// ExpireAt is expire at a time that counts although the store, whose clock decides
-// otherwise, has not come to it.
+// ExpireAt is expire at a time that counts although the clock of the store, which decides
+// otherwise, has not reached it.
 func (r *Run) ExpireAt(now time.Time) {
 	if !r.MoveTo(run.Active) {
 		return
@@ -105,7 +105,7 @@ func (r *Run) ExpireAt(now time.Time) {
 	}
 }
 
-// expireAgain parks a run whose time is over while the store has it still: by the clock of
+// expireAgain parks a run when its time is over and the store has it still: by the clock of
 // the store its time is not over, or another has the claim. That is a sweep that deletes it,
 // or a process that has resumed it. The store tells which once the claim is free.
 func (r *Run) expireAgain() {

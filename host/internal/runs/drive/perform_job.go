@@ -91,7 +91,7 @@ func (d *driver) isPlain(s calls.Status) bool {
 		d.run.Context.Err() == nil && d.ctx.Err() == nil && !calls.IsClosed(e.Parking) && !calls.IsClosed(d.leaves) && e.Clock.Until(d.deadline) > 0
 }
 
-// turnHere is a turn and what it comes to, contained.
+// turnHere runs a turn and returns its result. It contains a panic.
 func (d *driver) turnHere() (res *codemode.Result) {
 	defer func() {
 		if p := recover(); p != nil {

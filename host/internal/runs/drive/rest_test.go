@@ -38,7 +38,8 @@ func TestIdleGuestsGiveTheirWorkerBack(t *testing.T) {
 	})
 }
 
-// TestLargeGuestsStayInTheirWorker: a guest whose image would be too large goes on where it is.
+// TestLargeGuestsStayInTheirWorker: a guest whose image would be too large continues where
+// it is.
 func TestLargeGuestsStayInTheirWorker(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow := NewGate()
@@ -61,8 +62,8 @@ func TestLargeGuestsStayInTheirWorker(t *testing.T) {
 	})
 }
 
-// TestManyRunsWaitAtOnce: the number of cells that wait for slow tools is not bounded by that of
-// the workers.
+// TestManyRunsWaitAtOnce: the number of cells that wait for slow tools is not bounded by the
+// number of the workers.
 func TestManyRunsWaitAtOnce(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		const many = 500

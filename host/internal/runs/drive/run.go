@@ -21,7 +21,8 @@ type Run struct {
 	*pipeline.Run
 	env  *Env
 	pool guests.Pool // of the build of the guest that its images belong to
-	// idleSince is when the guest has run last, or the run came to this process; the driver's own.
+	// idleSince is when the guest has run last, or the run has arrived in this process; the
+	// driver's own.
 	idleSince time.Time
 
 	replay *replay.Log // the driver's own; nil: the run needs no log
@@ -50,9 +51,11 @@ type Home interface {
 	Remove(*Run)
 	// Remember notes what a wait for a run is told that has ended.
 	Remember(id string, s codemode.Session, why *codemode.Error)
-	// LeftDue tells other hosts of a run that can go on and that this one is about to release.
+	// LeftDue tells other hosts of a run that can continue and that this one is about to
+	// release.
 	LeftDue(id string)
-	// LetGoOfMoved lets go of runs that other processes have, and reports whether it did since a moment.
+	// LetGoOfMoved releases runs that other processes have, and reports whether it did since
+	// a moment.
 	LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
 	// KeepBuild keeps the build of a guest that a stored run needs.
 	KeepBuild(ctx context.Context, pool guests.Pool)

@@ -12,7 +12,7 @@ import (
 )
 
 // suspend parks the run with its guest. The calls of its last turn start once the store
-// knows them. All calls go on; their answers wait in the inbox and, for a store that
+// knows them. All calls continue; their answers wait in the inbox and, for a store that
 // outlives the host, in the journal.
 func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	r := d.run
@@ -111,7 +111,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
 	r.replay.Drop()                         // it, too, is in the store
-	if !r.MarkParked(expires, len(image)) { // aborted meanwhile
+	if !r.MarkParked(expires, len(image)) { // aborted by now
 		r.env.Performing.LeaveN(len(started))
 		return nil, nil, r.Aborted()
 	}
@@ -127,8 +127,8 @@ func (r *Run) notStored(err error) *codemode.Error {
 	return f
 }
 
-// stay is the result of an unattended driver whose guest has not run: the store has the run
-// as it is, with its image and its log.
+// stay returns the result of an unattended driver when its guest has not run: the store has
+// the run as it is, with its image and its log.
 func (d *driver) stay() *codemode.Result {
 	d.carry()
 	d.dropImage()
@@ -141,8 +141,8 @@ func (d *driver) stay() *codemode.Result {
 	return &codemode.Result{Status: codemode.StatusWaiting, RunID: d.run.ID, Reason: reason, PendingToolCalls: calls}
 }
 
-// mayGoOnLarge reports whether an unattended run goes on because its guest is too large to be
-// suspended. It gets as much time as a caller would give it.
+// mayGoOnLarge reports whether an unattended run continues because its guest is too large to
+// be suspended. It gets as much time as a caller would give it.
 func (d *driver) mayGoOnLarge() bool {
 	if !d.unattended || !d.ran || d.large || calls.IsClosed(d.leaves) {
 		return false

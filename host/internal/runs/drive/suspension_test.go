@@ -66,8 +66,8 @@ func TestARunKeepsItsIDOverManyYields(t *testing.T) {
 	})
 }
 
-// TestACallerWhoseTimeIsOverLearnsWhatIsPending: the run waits as it did, however often, and goes
-// on once the tool answers.
+// TestACallerWhoseTimeIsOverLearnsWhatIsPending: the run waits as it did, however often, and
+// continues once the tool answers.
 func TestACallerWhoseTimeIsOverLearnsWhatIsPending(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow := NewGate()
@@ -94,7 +94,7 @@ func TestACallerWhoseTimeIsOverLearnsWhatIsPending(t *testing.T) {
 	})
 }
 
-// TestOneAnswerIsEnough for a wait to go on.
+// TestOneAnswerIsEnough: one answer is enough for a wait to continue.
 func TestOneAnswerIsEnough(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		one, two := NewGate(), NewGate()
@@ -138,8 +138,8 @@ func TestTimersSurviveSuspension(t *testing.T) {
 	}
 }
 
-// TestNoMoreRunsAreSuspendedThanMayBe: one too many fails and its calls are cancelled or never
-// made; the others go on, and one that ends makes room.
+// TestNoMoreRunsAreSuspendedThanMayBe: one too many fails and its calls are cancelled or
+// never made; the others continue, and one that ends makes room.
 func TestNoMoreRunsAreSuspendedThanMayBe(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow := NewGate()

@@ -57,8 +57,8 @@ func (r *Run) usage() observe.Usage {
 	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
 }
 
-// waiting is the result of a run that is about to be parked. Its telemetry is what the
-// store has: the next result goes on from there.
+// waiting returns the result of a run that is about to be parked. Its telemetry is what the
+// store has: the next result continues from there.
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
 	var output []codemode.Output

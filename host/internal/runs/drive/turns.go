@@ -66,7 +66,8 @@ func (d *driver) drive(rep *wire.Report, err error) *codemode.Result {
 	}
 }
 
-// step takes over what one turn of the guest came to. The result is nil if the run goes on.
+// step takes over the outcome of one turn of the guest. The result is nil if the run
+// continues.
 func (d *driver) step(rep *wire.Report, err error) *codemode.Result {
 	switch {
 	case errors.Is(err, ErrBusy), errors.Is(err, fault.ErrClosing), errors.Is(err, errUnrestored):
@@ -99,7 +100,7 @@ func (d *driver) ready() *codemode.Result {
 		case why == wokeNothing:
 			return d.failed(codemode.Errorf(codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, "code mode promise is pending without host work"))
 		}
-		// The host shuts down. A guest too large to be parked goes on.
+		// The host shuts down. A guest too large to be parked continues.
 		if _, err := d.snapshot(); !fault.TooLarge(err) {
 			return d.suspend()
 		}
@@ -107,7 +108,7 @@ func (d *driver) ready() *codemode.Result {
 	}
 }
 
-// handleReport accounts for one turn. The result is nil if the run goes on.
+// handleReport accounts for one turn. The result is nil if the run continues.
 func (d *driver) handleReport(rep *wire.Report) *codemode.Result {
 	r := d.run
 	f := d.absorb(rep)

@@ -7,14 +7,14 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
-// An unattended driver is one that an advancer has started. It differs from that of a
-// Wait where there is no one to take a result: output is kept, the caller has still to hear of
-// what it is to answer, and the time for which the run is kept does not start again.
+// An unattended driver is one that an advancer has started. It differs from the driver of a
+// Wait where there is no one to take a result: output is kept, the caller has still to hear
+// of what it is to answer, and the time for which the run is kept does not start again.
 
-// expiresAfter is when a run expires that is suspended at a time, or goes on until then,
-// unless its calls ask people: see calls.Table.KeepUntil. Callers prolong the life of a run, and
-// its timers do; without a caller they do so for as long as a run is kept at most, so that no
-// timer that is set again and again keeps one for ever.
+// expiresAfter returns when a run expires that is suspended at a time, or runs until then,
+// unless its calls ask people: see calls.Table.KeepUntil. Callers prolong the life of a run,
+// and its timers do; without a caller they do so for as long as a run is kept at most, so
+// that no timer that is set again and again keeps one for ever.
 func (d *driver) expiresAfter(at time.Time) time.Time {
 	ttl := d.run.Settings.SnapshotTTL
 	if !d.unattended {

@@ -30,7 +30,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	d.keptUntil = r.parkedUntil()
 	d.limit(ctx, r.Settings.Timeout, wait)
 	r.refreshView()
-	if !d.unattended { // a program that has yielded goes on when its caller comes back
+	if !d.unattended { // a program that has yielded continues when its caller comes back
 		r.Calls.SettleYields()
 	}
 	if rec == nil {
@@ -68,8 +68,8 @@ func (d *driver) postponed(f *codemode.Error) *codemode.Result {
 }
 
 // Reopen makes a run that this process has parked active. It returns no record if this
-// process has kept the claim all along. If this process has let go of the run, elsewhere
-// is true: another one may have a later state of it.
+// process has kept the claim all along. If this process has released the run, elsewhere is
+// true: another one may have a later state of it.
 func (r *Run) Reopen(ctx context.Context, s codemode.Session) (rec *runstore.Record, elsewhere bool, f *codemode.Error) {
 	if f := fault.MayResume(r.Session, s); f != nil {
 		return nil, false, f
@@ -129,8 +129,8 @@ func (r *Run) refreshView() {
 }
 
 // DriveUnattended drives a run that this process has made active on behalf of no caller. It
-// reports whether it got as far as there was something to deliver; if not, the failure may say
-// why. Where the run ends, the store keeps its result.
+// reports whether it got to run: whether there was something to deliver; if not, the failure
+// may say why. Where the run ends, the store keeps its result.
 func (r *Run) DriveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
 	d := r.unattended(ctx, rec, kept)
 	if cause := r.Record.GaveUp(); cause != nil {

@@ -32,7 +32,8 @@ func MayResume(owner, caller codemode.Session) *codemode.Error {
 	return nil
 }
 
-// parsedValue is what JSON.parse says of an object, whose text is "[object Object]".
+// parsedValue is what JSON.parse says of an object, because the text of an object is
+// "[object Object]".
 const parsedValue = "SyntaxError: unexpected token: 'object'"
 
 // FromGuest translates what the worker said of a failed program. The worker is
@@ -196,7 +197,7 @@ func Ended(cause error) *codemode.Error {
 	return Add(f, " It has ended, and its last result was the final one; there is nothing to wait for any more.")
 }
 
-// NotRestored says why a suspended run cannot go on.
+// NotRestored returns the failure that says why a suspended run cannot continue.
 func NotRestored(format string, args ...any) *codemode.Error {
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, "code mode run cannot be restored: "+format, args...)
 }

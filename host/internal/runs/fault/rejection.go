@@ -57,7 +57,7 @@ func NotDispatched() *Rejection {
 	return Reject(CodeAborted, "The call was given up before it was made.")
 }
 
-// Answered marks a rejection of a call whose tool has run and answered. It proposes, as
+// Answered marks a rejection of a call that its tool has run and answered. It proposes, as
 // again says, to repeat the call only if the tool just reads.
 func Answered(tool *catalog.Tool, e *Rejection, again string) *Rejection {
 	e.ToolID = tool.ID()
@@ -73,8 +73,8 @@ func Answered(tool *catalog.Tool, e *Rejection, again string) *Rejection {
 	return e
 }
 
-// RejectionFromCatalog translates a refusal of the catalog, whose messages are made for
-// the model.
+// RejectionFromCatalog translates a refusal of the catalog, which has messages that are made
+// for the model.
 func RejectionFromCatalog(err error) *Rejection {
 	var e *catalog.Error
 	if errors.As(err, &e) {

@@ -13,8 +13,8 @@ import (
 )
 
 // keptBuilds is the directory of guest builds of a host: each build that a stored run needs
-// is put there before the run is stored, and runs of builds that new runs do not use go on
-// with what is there. The zero value has no directory.
+// is put there before the run is stored, and runs of builds that new runs do not use
+// continue with what is there. The zero value has no directory.
 type keptBuilds struct {
 	dir   *guestbuilds.Dir // nil: no directory
 	times timing.Times
@@ -42,8 +42,8 @@ func (k *keptBuilds) open(path string) (err error) {
 }
 
 // KeepBuild puts the build of a pool into the directory of builds, or notes that it is in
-// use. Without it a run would not go on after an upgrade, which is no reason to refuse the
-// run now.
+// use. Without it a run would not continue after an upgrade, which is no reason to refuse
+// the run now.
 func (gs *Guests) KeepBuild(ctx context.Context, pool Pool) {
 	k := &gs.builds
 	if k.dir == nil {
@@ -74,8 +74,8 @@ func (k *keptBuilds) keep(ctx context.Context, id guestbuilds.ID, write func(io.
 	}
 }
 
-// tryStart reports whether the caller is to make an attempt to keep a build now. If it is to wait
-// for that of another goroutine, others is closed when that is over.
+// tryStart reports whether the caller is to make an attempt to keep a build now. If it is to
+// wait for the attempt of another goroutine, others is closed when that attempt is over.
 func (k *keptBuilds) tryStart(id guestbuilds.ID) (mine bool, others <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,8 +106,8 @@ func (k *keptBuilds) attempt(ctx context.Context, id guestbuilds.ID, write func(
 	return nil
 }
 
-// end notes what an attempt came to, and reports whether it is the first of several in a row
-// that failed. One that was cancelled says nothing about the directory.
+// end notes the outcome of an attempt, and reports whether it is the first of several in a
+// row that failed. One that was cancelled says nothing about the directory.
 func (k *keptBuilds) end(id guestbuilds.ID, err error, cancelled bool) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

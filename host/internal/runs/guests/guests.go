@@ -15,9 +15,9 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// An image belongs to the build of the guest that it was taken from. New runs use one
-// build. Those of GuestConfig.Builds, and the guest of the engine that new
-// runs do not use, finish what they have suspended.
+// An image belongs to the build of the guest that it was taken from. New runs use one build.
+// The builds of GuestConfig.Builds, and the guest of the engine that new runs do not use,
+// finish what they have suspended.
 
 // Config says which guest workers there are.
 type Config struct {
@@ -148,7 +148,7 @@ func (gs *Guests) Has(rec *runstore.Record) bool {
 }
 
 // PoolOf returns the workers of the build that a run was suspended with. A program that has
-// not started starts on that of new runs.
+// not started starts on the build of new runs.
 func (gs *Guests) PoolOf(ctx context.Context, rec *runstore.Record) (Pool, *codemode.Error) {
 	if !rec.Started() || rec.GuestBuild == gs.Build() {
 		return gs.Pool, nil
@@ -164,7 +164,7 @@ func (gs *Guests) PoolOf(ctx context.Context, rec *runstore.Record) (Pool, *code
 	return pool, nil
 }
 
-// noGuest says what a host needs to go on with a run.
+// noGuest returns the failure that says what a host needs to resume a run.
 func (gs *Guests) noGuest(rec *runstore.Record) *codemode.Error {
 	kept := rec.Expires.UTC().Format(fault.TimeLayout)
 	if engine := guestrt.EngineOf(rec.GuestEngine); engine == gs.other.engine {
@@ -179,8 +179,8 @@ func (gs *Guests) noGuest(rec *runstore.Record) *codemode.Error {
 		rec.GuestBuild, replay.WhyNot(rec), kept)
 }
 
-// ReplayPool returns the workers that replay a run: of the engine that suspended it, whose
-// random values another engine does not draw.
+// ReplayPool returns the workers that replay a run: of the engine that suspended it, because
+// another engine draws other random values.
 func (gs *Guests) ReplayPool(ctx context.Context, rec *runstore.Record) (Pool, *codemode.Error) {
 	engine := guestrt.EngineOf(rec.GuestEngine)
 	if mine, _ := gs.Pool.Engine(); mine == engine {
@@ -197,7 +197,7 @@ func (gs *Guests) ReplayPool(ctx context.Context, rec *runstore.Record) (Pool, *
 	return pool, nil
 }
 
-// Build is that of the guest that new runs use.
+// Build returns the build of the guest that new runs use.
 func (gs *Guests) Build() string {
 	id := gs.Pool.BuildID()
 	return hex.EncodeToString(id[:])

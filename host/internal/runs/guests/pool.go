@@ -35,7 +35,7 @@ type Worker interface {
 	EngineID() string
 }
 
-// processes is a Pool whose workers are processes.
+// processes is a Pool of workers that are processes.
 type processes struct{ *guestrt.Pool }
 
 // startProcesses is guestrt.NewPool.

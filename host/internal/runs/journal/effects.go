@@ -78,7 +78,7 @@ type Inverse struct {
 	said atomic.Pointer[catalog.Inverse]
 }
 
-// Taker returns what a tool calls; nil for a tool whose calls cannot be undone.
+// Taker returns what a tool calls; nil for a tool with calls that cannot be undone.
 func (i *Inverse) Taker() func(catalog.Inverse) {
 	if i == nil {
 		return nil
@@ -86,7 +86,7 @@ func (i *Inverse) Taker() func(catalog.Inverse) {
 	return func(v catalog.Inverse) { i.said.Store(&v) }
 }
 
-// Effect is what a call has changed whose tool has answered.
+// Effect returns what a call has changed after its tool has answered.
 func (i *Inverse) Effect(tool *catalog.Tool) runstore.Effect {
 	if i == nil {
 		return runstore.Effect{State: runstore.EffectFinal, Reason: "its tool says no way to undo it"}
@@ -104,7 +104,7 @@ func (i *Inverse) Effect(tool *catalog.Tool) runstore.Effect {
 	return runstore.Effect{State: runstore.EffectDone, Inverse: undoer.ID(), Input: v.Input}
 }
 
-// EffectOfFailure is what a call has changed whose tool has failed.
+// EffectOfFailure returns what a call has changed after its tool has failed.
 func EffectOfFailure(e *fault.Rejection) runstore.Effect {
 	switch {
 	case e.Unknown:
@@ -115,8 +115,8 @@ func EffectOfFailure(e *fault.Rejection) runstore.Effect {
 	return runstore.Effect{State: runstore.EffectNone}
 }
 
-// Put writes an effect to the journal, which is made for a tool whose calls can be undone.
-// Others wait for that. It sets e.Number. A run that is over lets go of the journal.
+// Put writes an effect to the journal, which is made for a tool with calls that can be
+// undone. Others wait for that. It sets e.Number. A run that is over releases the journal.
 func (f *Effects) Put(ctx context.Context, e *runstore.Effect, revertible bool, isOver func() bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +139,7 @@ func (f *Effects) Put(ctx context.Context, e *runstore.Effect, revertible bool, 
 	}
 	// The process may be killed before the tool answers, the power may fail later.
 	err := f.countFenced(f.journal.Put(revertible && e.State != runstore.EffectUnknown, *e))
-	if isOver() { // the call was given up, and the run has let go of the journal
+	if isOver() { // the call was given up, and the run has released the journal
 		f.closeLocked()
 	}
 	return err
@@ -181,7 +181,7 @@ func (f *Effects) open(ctx context.Context, mayMake bool) error {
 	return nil
 }
 
-// number returns the number of the effect of a call: that of its first attempt, or a
+// number returns the number of the effect of a call: the number of its first attempt, or a
 // new one. The caller holds mu.
 func (f *Effects) number(callID string) int {
 	n := f.numbers[callID]

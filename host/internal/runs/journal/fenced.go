@@ -7,16 +7,16 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// A write that answers runstore.ErrFenced says that another host has the run: this one
-// was paused or cut off for longer than its claim lasted. The run is let go of at once.
-// Its calls are cancelled, the store takes nothing more of it, and its caller gets no
-// result but the advice to wait again.
+// A write that answers runstore.ErrFenced says that another host has the run: this one was
+// paused or cut off for longer than its claim lasted. The run is released at once. Its calls
+// are cancelled, the store takes nothing more of it, and its caller gets no result but the
+// advice to wait again.
 
-// So is a run after a write whose outcome is unknown: it has failed, and may have
-// been made although it has. Nothing that goes by such a write is told to the program, to
-// the caller or to a tool. The run goes on later, from what the store has.
+// So is a run after a write with an unknown outcome: it has failed, and may have been made
+// although it has. Nothing that goes by such a write is told to the program, to the caller
+// or to a tool. The run continues later, from what the store has.
 
-// GiveUp has this process let go of the run. The caller may hold mu.
+// GiveUp has this process release the run. The caller may hold mu.
 func (rec *Record) GiveUp(cause error) {
 	if !rec.cause.CompareAndSwap(nil, &cause) {
 		return

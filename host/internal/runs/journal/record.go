@@ -17,7 +17,7 @@ import (
 )
 
 // Record is what the store has of one run: an image of its guest and the journal of the
-// calls which that guest waits for. It keeps two rules while the run goes on, so that a
+// calls which that guest waits for. It keeps two rules while the run continues, so that a
 // host that is killed at any moment leaves a run that repeats nothing and loses nothing:
 //
 //   - Image before calls: the calls of a stored run start once the store has an image
@@ -37,14 +37,14 @@ type Record struct {
 
 	claimMu  calls.CountedMutex
 	leased   atomic.Bool    // claim is a runstore.Leased
-	claim    runstore.Claim // nil: another process may go on with the run
+	claim    runstore.Claim // nil: another process may resume the run
 	reserved func()         // gives back the id of a run that has asked and has no record
 
 	mu        calls.CountedMutex // orders writes; taken before calls.mu
 	newest    Version            // the record that this process wrote last, or has read
 	uncertain bool               // its first record may be in the store, although that has failed
 	stored    bool               // the store holds a record of this generation; only the driver sets it
-	live      bool               // that record says only that the run goes on
+	live      bool               // that record says only that the run is live
 	journaled int                // bytes of answers in the journal of the stored image
 }
 
@@ -52,8 +52,8 @@ type Record struct {
 type Owner struct {
 	Describe    func(*runstore.Record) // fills in what the run is
 	Identify    func(*calls.Entry)     // notes which tool a call means
-	Dropped     func()                 // lets go of what belongs to the claim
-	LeftDue     func()                 // tells the store, before the claim is released, that the run can go on
+	Dropped     func()                 // releases what belongs to the claim
+	LeftDue     func()                 // tells the store, before the claim is released, that the run can continue
 	Lost        func()                 // called once, when the record gives the run up; may be nil
 	CountFenced func(error) error      // counts a write that another host's claim has fenced off, and returns its error
 	Later       func(Step)             // repeats a step in the background; nil: nothing is repeated
@@ -85,8 +85,8 @@ func (rec *Record) Version() Version { return rec.newest }
 // Locks counts how often its Locks were taken.
 func (rec *Record) Locks() uint64 { return rec.mu.TimesTaken() + rec.claimMu.TimesTaken() }
 
-// maxDelivered is how many bytes of delivered answers the journal of a run that goes on
-// may hold before a new image supersedes them.
+// maxDelivered is how many bytes of delivered answers the journal of a live run may hold
+// before a new image supersedes them.
 const maxDelivered = 64 << 20
 
 // Exclusive runs a step while nothing is written.
@@ -109,10 +109,10 @@ func (rec *Record) Admit(reqs []wire.Request) (calls.Burst, *codemode.Error) {
 	return rec.calls.Admit(reqs, !rec.journaling())
 }
 
-// Checkpoint puts fresh calls of the guest's last turn into the queue once the store
-// knows them. It returns the calls that have got a slot. If lost is not nil, the store
-// may not know of those calls: see run.jobs. A guest that is too large for an
-// image goes on without one: then the record says that the run is live.
+// Checkpoint puts fresh calls of the guest's last turn into the queue once the store knows
+// them. It returns the calls that have got a slot. If lost is not nil, the store may not
+// know of those calls: see run.jobs. A guest that is too large for an image continues
+// without one: then the record says that the run is live.
 func (rec *Record) Checkpoint(ctx context.Context, fresh []*calls.Entry, image func() ([]byte, error), complete func(*runstore.Record)) (started []*calls.Entry, lost, err error) {
 	if !rec.journaling() {
 		if len(fresh) > 0 {
@@ -218,11 +218,11 @@ func (rec *Record) next(image []byte, fresh []*calls.Entry, complete func(*runst
 	return r, rec.calls.Record(r, fresh, rec.owner.Identify, complete)
 }
 
-// Settle enters the outcome of a call that has a slot. The guest gets the answer once
-// the journal has it. If it is not known whether the journal has it, the run is given up,
-// also if no other call waits for that: another host would go on without the answer. It
-// returns the calls that have got slots; if lost is not nil, the store may not know of
-// them: see run.jobs.
+// Settle enters the outcome of a call that has a slot. The guest gets the answer once the
+// journal has it. If it is not known whether the journal has it, the run is given up, also
+// if no other call waits for that: another host would continue without the answer. It
+// returns the calls that have got slots; if lost is not nil, the store may not know of them:
+// see run.jobs.
 func (rec *Record) Settle(ctx context.Context, c *calls.Entry, tool *catalog.Tool, value json.RawMessage, rejection *fault.Rejection) (started []*calls.Entry, lost error) {
 	started, toStore := rec.calls.Settle(c, tool, value, rejection)
 	if toStore {
@@ -293,7 +293,7 @@ func (rec *Record) Forget(ctx context.Context) {
 }
 
 // forgetLater removes the run from the store once the store works. Until then this process
-// keeps the claim, so that no other goes on with a run that has ended.
+// keeps the claim, so that no other resumes a run that has ended.
 func (rec *Record) forgetLater() {
 	rec.claimMu.Lock()
 	claim := rec.claim
@@ -392,7 +392,7 @@ func (rec *Record) Reserve(ctx context.Context, store runstore.Identified) error
 	return err
 }
 
-// Epoch is that of the claim; 0 without one.
+// Epoch returns the epoch of the claim; 0 without one.
 func (rec *Record) Epoch() uint64 {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()
@@ -417,8 +417,9 @@ func (rec *Record) Claimed() bool {
 	return rec.claim != nil
 }
 
-// DropClaim lets other processes have the run. They take it up at once if it has answers that
-// its guest has not got, or calls whose answers this process does not wait for any more.
+// DropClaim lets other processes have the run. They take it up at once if it has answers
+// that its guest has not got, or calls with answers that this process does not wait for any
+// more.
 func (rec *Record) DropClaim() {
 	rec.claimMu.Lock()
 	defer rec.claimMu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// durable is a store that outlives the process, as far as a record can tell.
+// durable is a store that outlives the process, for all that a record can tell.
 type durable struct{ runstore.Store }
 
-// watchedStore is a store in memory whose writes a test looks at, and can fail.
+// watchedStore is a store in memory. A test looks at its writes, and can have them fail.
 type watchedStore struct {
 	runstore.Memory
 	writes []string
@@ -233,8 +233,8 @@ func TestASlotThatTheJournalMissed(t *testing.T) {
 	}
 }
 
-// TestALiveRecordTakesNoJournal: a guest that is too large for an image leaves a record
-// that says that the run goes on; its answers have no image to belong to.
+// TestALiveRecordTakesNoJournal: a guest that is too large for an image leaves a record that
+// says that the run is live; its answers have no image to belong to.
 func TestALiveRecordTakesNoJournal(t *testing.T) {
 	t.Parallel()
 	w := newRecordWorld(t)

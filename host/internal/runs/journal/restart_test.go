@@ -34,8 +34,8 @@ func TestAnswersReachTheStore(t *testing.T) {
 	})
 }
 
-// TestCallsInFlightAtTheEnd: a call whose host stopped is made again if the tool is read-only or
-// idempotent, with the same key; else it rejects as unknown.
+// TestCallsInFlightAtTheEnd: a call is made again after its host stopped if the tool is
+// read-only or idempotent, with the same key; else it rejects as unknown.
 func TestCallsInFlightAtTheEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		mark func(*catalog.Tool)
@@ -92,8 +92,8 @@ func TestTwoHostsNeverMakeACallTwice(t *testing.T) {
 	})
 }
 
-// TestExpiryLeavesWhatOthersResumed: a host whose copy of a run is out of date does not end it when its
-// own time for it is over.
+// TestExpiryLeavesWhatOthersResumed: a host with an outdated copy of a run does not end it
+// when its own time for it is over.
 func TestExpiryLeavesWhatOthersResumed(t *testing.T) {
 	const ttl = 10 * time.Minute
 	InBubble(t, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestExpiryLeavesWhatOthersResumed(t *testing.T) {
 	})
 }
 
-// TestHostDiesWhileARunGoesOn: before a resumed guest's call leaves, the store has the guest that made it
-// and the call, and a host that finds them goes on.
+// TestHostDiesWhileARunGoesOn: before a resumed guest's call leaves, the store has the guest
+// that made it and the call, and a host that finds them continues.
 func TestHostDiesWhileARunGoesOn(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow, store := NewGate(), NewKept()
@@ -142,8 +142,9 @@ func TestHostDiesWhileARunGoesOn(t *testing.T) {
 	})
 }
 
-// TestHostDiesWithALargeGuest: a guest too large for an image goes on without one. If its host dies, the
-// run is gone, and wait says what is known, also if an answer or an advancer has found that before.
+// TestHostDiesWithALargeGuest: a guest too large for an image continues without one. If its
+// host dies, the run is gone, and wait says what is known, also if an answer or an advancer
+// has found that before.
 func TestHostDiesWithALargeGuest(t *testing.T) {
 	for name, found := range map[string]func(*testing.T, *Host, string){
 		"by a wait":     func(*testing.T, *Host, string) {},
@@ -256,8 +257,8 @@ func (s *leased) Get(ctx context.Context, id string) (*runstore.Record, error) {
 	return r, err
 }
 
-// TestAStaleHostWritesNothing: a host whose run was taken over while one of its calls was in flight lets
-// go of it. The answer of the call is the other host's business.
+// TestAStaleHostWritesNothing: a host releases a run that was taken over while one of its
+// calls was in flight. The answer of the call is the other host's business.
 func TestAStaleHostWritesNothing(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		var paid Calls
@@ -285,8 +286,9 @@ func TestAStaleHostWritesNothing(t *testing.T) {
 	})
 }
 
-// TestAStaleHostMakesNoMoreCalls: a program that goes on while its run belongs to another host gets no
-// further than to its next call, and its caller is told to wait again. One that returns has not ended.
+// TestAStaleHostMakesNoMoreCalls: a program that still runs while its run belongs to another
+// host gets no further than to its next call, and its caller is told to wait again. One that
+// returns has not ended.
 func TestAStaleHostMakesNoMoreCalls(t *testing.T) {
 	for how, wait := range waits {
 		for _, calls := range []int{0, 1} {

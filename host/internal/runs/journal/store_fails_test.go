@@ -20,8 +20,8 @@ import (
 // errDisk is how a faulty store fails.
 var errDisk = errors.New("input/output error")
 
-// faulty is a store whose writes fail while it is full. The first ones may be made although their
-// answers are lost.
+// faulty is a store with writes that fail while it is full. The first ones may be made
+// although their answers are lost.
 type faulty struct {
 	*Seam
 	full        bool
@@ -75,9 +75,9 @@ func wantCalls(t *testing.T, c *Calls, want int) {
 	}
 }
 
-// TestCallsOfAResumedRunNeedACheckpoint: a call that the store does not know of is not made, or a
-// host that finds the run after a crash would make it again. Nor is the program told so: the run
-// goes on later from what the store has.
+// TestCallsOfAResumedRunNeedACheckpoint: a call that the store does not know of is not made,
+// or a host that finds the run after a crash would make it again. Nor is the program told
+// so: the run continues later from what the store has.
 func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		var paid Calls
@@ -95,8 +95,8 @@ func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
 	})
 }
 
-// TestCallsWithoutASlotNeedACheckpoint: the turn that makes them may or may not be stored. The run
-// does not go on here as if it were.
+// TestCallsWithoutASlotNeedACheckpoint: the turn that makes them may or may not be stored.
+// The run does not continue here as if it were.
 func TestCallsWithoutASlotNeedACheckpoint(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		var paid Calls
@@ -119,10 +119,10 @@ func TestCallsWithoutASlotNeedACheckpoint(t *testing.T) {
 	})
 }
 
-// TestQueuedCallsNeedTheJournal: the slot of a call that settles goes to the next, which is not made
-// if the store could not be told, and an answer that the store may not have is not given to the
-// program: it would see another one after the end of this host. The run goes on from what the store
-// has.
+// TestQueuedCallsNeedTheJournal: the slot of a call that settles goes to the next, which is
+// not made if the store could not be told, and an answer that the store may not have is not
+// given to the program: it would see another one after the end of this host. The run
+// continues from what the store has.
 func TestQueuedCallsNeedTheJournal(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		var paid Calls
@@ -163,8 +163,8 @@ func TestAnAnswerNeedsTheJournal(t *testing.T) {
 	})
 }
 
-// TestAnswersThatTheStoreHasLost are put again with the next one: another host would go on without
-// them.
+// TestAnswersThatTheStoreHasLost are put again with the next one: another host would
+// continue without them.
 func TestAnswersThatTheStoreHasLost(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		var written [][]uint64
@@ -218,8 +218,8 @@ func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
 	})
 }
 
-// TestARunThatAnotherHostWentOnWith between the look at it and the claim: it goes on from where that
-// host left it, if it left anything.
+// TestARunThatAnotherHostWentOnWith between the look at it and the claim: it resumes from
+// where that host left it, if it left anything.
 func TestARunThatAnotherHostWentOnWith(t *testing.T) {
 	for _, ended := range []bool{true, false} {
 		t.Run(map[bool]string{true: "and ended", false: "and suspended again"}[ended], func(t *testing.T) {
@@ -314,9 +314,9 @@ var waits = map[string]func(*testing.T, *Host, string) *codemode.Result{
 	},
 }
 
-// TestACallOfUnknownRecordIsNeitherMadeNorRejected: the store refuses the checkpoint of a call, or has
-// made it and its answer is lost. The program is not told that the call was not made, which a host may
-// make that goes on from the store; nor is it made here.
+// TestACallOfUnknownRecordIsNeitherMadeNorRejected: the store refuses the checkpoint of a
+// call, or has made it and its answer is lost. The program is not told that the call was not
+// made, which a host may make that resumes from the store; nor is it made here.
 func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		commits int
@@ -352,8 +352,8 @@ func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 	}
 }
 
-// TestAResultOfUnknownRecordIsNotDelivered: a run whose end the store may not have has no result yet.
-// Else another host could go on with it after its caller had one.
+// TestAResultOfUnknownRecordIsNotDelivered: a run has no result yet when the store may not
+// have its end. Else another host could resume it after its caller had one.
 func TestAResultOfUnknownRecordIsNotDelivered(t *testing.T) {
 	for name, commits := range map[string]int{"refused": 0, "answer lost": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -373,8 +373,8 @@ func TestAResultOfUnknownRecordIsNotDelivered(t *testing.T) {
 	}
 }
 
-// TestAnEndedRunIsHeldUntilItIsDeleted: the caller has the result, so no other host goes on with the
-// run while the store refuses to delete it.
+// TestAnEndedRunIsHeldUntilItIsDeleted: the caller has the result, so no other host resumes
+// the run while the store refuses to delete it.
 func TestAnEndedRunIsHeldUntilItIsDeleted(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		store := newFaulty()
@@ -397,8 +397,9 @@ func TestAnEndedRunIsHeldUntilItIsDeleted(t *testing.T) {
 	})
 }
 
-// TestARunThatCannotBeStoredAgainIsKept: a run that goes on and cannot be suspended again does not end
-// as failed and come back later: it is kept as it was, says so, and completes once.
+// TestARunThatCannotBeStoredAgainIsKept: a run that resumes and cannot be suspended again
+// does not end as failed and come back later: it is kept as it was, says so, and completes
+// once.
 func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		store := newFaulty()

@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// marker stands for a value that OutputTruncate has shortened. Value is what is shown of
-// it: valid JSON, whose largest parts are cut.
+// marker stands for a value that OutputTruncate has shortened. Value is what is shown of it:
+// valid JSON with its largest parts cut.
 type marker struct {
 	Truncated    bool            `json:"truncated"`
 	OmittedBytes int64           `json:"omittedBytes"`
@@ -94,9 +94,9 @@ func markerOf(value json.RawMessage, room int, guidance string) json.RawMessage 
 	return out
 }
 
-// cut returns the length of the longest prefix of a JSON text whose tokens, by
-// the sizes given to them, take at most room. A token is a character or an escape
-// sequence, and two escapes that are one character are one token.
+// cut returns the length of the longest prefix of a JSON text with tokens that, by the sizes
+// given to them, take at most room. A token is a character or an escape sequence, and two
+// escapes that are one character are one token.
 func cut(text []byte, room int, size func(token []byte) int) (n int) {
 	for n < len(text) {
 		end := n + jsontext.TokenEnd(text[n:])

@@ -100,8 +100,8 @@ func (d *approvalWatcher) watch(ctx context.Context, changed, more <-chan struct
 	}
 }
 
-// checkAll answers the waiters whose approvals are resolved, resolves those whose time
-// is over, and returns when that of the next one will be.
+// checkAll answers the waiters of resolved approvals, resolves the approvals that are out of
+// time, and returns when the time of the next one will be over.
 func (d *approvalWatcher) checkAll(ctx context.Context) time.Duration {
 	d.mu.Lock()
 	list := maps.Clone(d.waiting)

@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 )
 
-// behind is a store of approvals whose clock is behind that of this host.
+// behind is a store of approvals with a clock that is behind the clock of this host.
 type behind struct {
 	policy.Approvals
 	by time.Duration

@@ -74,8 +74,8 @@ func TestAnApprovalIsASuspendedCall(t *testing.T) {
 	}
 }
 
-// TestWaitingForAPerson: the run is suspended with the reason, does not tell the model which question
-// it is, and goes on with the next wait.
+// TestWaitingForAPerson: the run is suspended with the reason, does not tell the model which
+// question it is, and continues with the next wait.
 func TestWaitingForAPerson(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		h := Start(t, guarded(Echo("echo")))
@@ -422,7 +422,8 @@ func TestHooksSeeAnEditedInput(t *testing.T) {
 	}
 }
 
-// TestHooksBlock: a blocked call never reaches its tool, and the program is told so and can go on.
+// TestHooksBlock: a blocked call never reaches its tool, and the program is told so and can
+// continue.
 func TestHooksBlock(t *testing.T) {
 	const failed = `["The call of \"echo\" was blocked before execution, because the hook \"guard\" failed.","hook_failed","none","quoin:core:echo"]`
 	before := func(f func(context.Context, *policy.Call) (policy.Verdict, error)) policy.Hook {

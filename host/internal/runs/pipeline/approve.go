@@ -103,8 +103,8 @@ func whyDenied(a *policy.Approval) string {
 	return "it is not the call that was approved"
 }
 
-// awaitDecision waits for an approval to be resolved. Meanwhile nothing of the call
-// goes on in this process, so that a host that closes does not wait for it.
+// awaitDecision waits for an approval to be resolved. Until then nothing of the call runs in
+// this process, so that a host that closes does not wait for it.
 func (r *Run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
 	r.Env.Performing.Pause()
 	r.Calls.ApprovalStarts(r.Env.Clock.Now())
@@ -117,7 +117,7 @@ func (r *Run) awaitDecision(ctx context.Context, id string) (*policy.Approval, e
 	return r.Env.ApprovalWatcher.wait(ctx, id)
 }
 
-// takeAnswers has the call go on with what a person has answered.
+// takeAnswers has the call continue with what a person has answered.
 func (c *call) takeAnswers(_ context.Context, a *policy.Approval) *fault.Rejection {
 	name := c.subject.ToolName
 	switch {

@@ -71,8 +71,8 @@ func acceptReply(tool *catalog.Tool, value json.RawMessage) (json.RawMessage, *f
 	return value, nil
 }
 
-// withheld rejects a call whose result an after-hook did not let pass. The tool has
-// been called.
+// withheld rejects a call when an after-hook did not let its result pass. The tool has been
+// called.
 func (c *call) withheld(err error) *fault.Rejection {
 	c.run.Env.Logger.Error("a hook failed, so the result of its call is withheld", "run", c.run.ID, "tool", c.tool.ID(), "error", err)
 	name := ""

@@ -9,8 +9,8 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
 )
 
-// ask waits until the run's caller has answered a call. Meanwhile nothing of it
-// goes on in this process, so a host that closes does not wait for it.
+// ask waits until the run's caller has answered a call. Until then nothing of it runs in
+// this process, so a host that closes does not wait for it.
 func (r *Run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 	answer, d := r.Calls.AskClient(c.Entry, c.input, r.Env.Clock.Now())
 	if d != nil {

@@ -123,7 +123,7 @@ func (r *Run) createScope(ctx context.Context, reg *namespaces.Registration) (an
 
 var errScopePanicked = errors.New("its own code panicked")
 
-// scopeError is the file of a namespace whose scope could not be made: touching
+// scopeError is the file of a namespace without a scope, which could not be made: touching
 // the global throws this.
 func scopeError(reg *namespaces.Registration, err error) []byte {
 	e := unavailable(reg, err)
@@ -150,9 +150,9 @@ func unavailable(reg *namespaces.Registration, err error) *fault.Rejection {
 // maxScopeText bounds the description of a namespace in a list of files, in bytes.
 const maxScopeText = 300
 
-// apiFile serves the files behind API: those of the view and, below namespaces/,
-// the run's own. A plugin is asked for a scope only by who reads the file of its
-// namespace, or the list of all files, which tells their sizes.
+// apiFile serves the files behind API: the files of the view and, below namespaces/, the
+// run's own. A plugin is asked for a scope only by who reads the file of its namespace, or
+// the list of all files, which tells their sizes.
 func (r Files) apiFile(ctx context.Context, path string) (data []byte, found bool) {
 	v := r.View()
 	if path == view.FileAPIIndex && (len(v.Namespaces) > 0 || len(r.visiblePrograms()) > 0) {

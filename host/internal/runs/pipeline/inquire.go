@@ -96,7 +96,7 @@ func (h *heldQuestions) end() {
 	h.asking.Wait()
 }
 
-// enter counts one more question. Its context ends with that of the call, or with the
+// enter counts one more question. Its context ends with the context of the call, or with the
 // call itself.
 func (h *heldQuestions) enter(call, ctx context.Context) (context.Context, func(), error) {
 	h.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// TestWhatAFailedCallHasChanged as far as a program is told.
+// TestWhatAFailedCallHasChanged tests what a program is told of that.
 func TestWhatAFailedCallHasChanged(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

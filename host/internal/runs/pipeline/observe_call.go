@@ -114,8 +114,8 @@ func (r Observer) observeDecision(c *calls.Entry, a *policy.Approval) {
 	}
 }
 
-// leaves reports whether a call has not ended but its host does: it waits for a
-// person or for the run's client, and another host goes on with that.
+// leaves reports whether a call has not ended but its host does: it waits for a person or
+// for the run's client, and another host continues that.
 func (r *Run) leaves(c *call) bool {
 	if c.rejection == nil || c.rejection.Code != fault.CodeAborted || r.Record.IsVolatile() {
 		return false

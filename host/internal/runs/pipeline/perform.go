@@ -14,9 +14,9 @@ import (
 // A stage reads and changes the call and calls no other stage; what observers see of a
 // call is not the stages' business either: a callWatch sits around them.
 
-// guarded has a call pass stages. A panic, which is that of an embedder's tool or hook,
-// rejects the call. The call has to do with one generation of each plugin only: the
-// hooks, the mapping of arguments and the tool itself.
+// guarded has a call pass stages. A panic of an embedder's tool or hook rejects the call.
+// The call has to do with one generation of each plugin only: the hooks, the mapping of
+// arguments and the tool itself.
 func (r *Run) guarded(ctx context.Context, c *call, stages []stage, watch callWatch) {
 	ctx, release := r.Env.HoldPlugins(ctx)
 	defer release()
@@ -34,7 +34,7 @@ func (r *Run) guarded(ctx context.Context, c *call, stages []stage, watch callWa
 	}
 }
 
-// rejectPanic rejects a call whose stages have panicked.
+// rejectPanic rejects a call after its stages have panicked.
 func (c *call) rejectPanic(p any) {
 	id := ""
 	if c.tool != nil {
@@ -58,7 +58,7 @@ func (r *Run) Perform(e *calls.Entry, lost error) (next []*calls.Entry, _ error)
 		lost = r.Record.Held(r.Context)
 	}
 	if r.Record.GaveUp() != nil {
-		return nil, nil // whether it was made before is for who goes on with the run
+		return nil, nil // the one that resumes the run finds out whether it was made before
 	}
 	last := len(stages) - 1
 	ctx, done := r.Calls.CallContext(r.CallContext(), e)
