@@ -18,14 +18,15 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// A replay makes a run, which a build of the guest has suspended that is gone, one that
-// this host's build has suspended: it runs the program again from its source, gives it in
-// each turn what it got then, and takes an image where the log ends. What the program asks
-// for meanwhile is held against the log and goes nowhere: no tool is called, no person is
-// asked, nothing is emitted. A program that asks for anything else takes another path, and is stopped.
+// A replay takes a run that was suspended by a build of the guest that is gone, and makes it
+// one that this host's build has suspended: it runs the program again from its source, gives
+// it in each turn what it got then, and takes an image where the log ends. What the program
+// asks for in the replay is held against the log and goes nowhere: no tool is called, no
+// person is asked, nothing is emitted. A program that asks for anything else takes another
+// path, and is stopped.
 
-// modernised returns the record of a run that this host can go on with: rec, or what a replay made
-// of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
+// modernised returns the record of a run that this host can resume: rec, or what a replay
+// made of it, which the store then has. Wait is how long a caller waits; 0: no caller waits.
 func (v *reviver) modernised(ctx context.Context, rec *runstore.Record, claim runstore.Claim, wait time.Duration) (*runstore.Record, *codemode.Error) {
 	if v.Has(rec) || !replay.Possible(rec) {
 		return rec, nil
@@ -136,7 +137,7 @@ func (v *reviver) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.S
 				err = context.Cause(ctx)
 				break
 			}
-			if !upgraded && (f == nil || isOver(f)) { // meanwhile, by another host
+			if !upgraded && (f == nil || isOver(f)) { // another host has done it by now
 				continue
 			}
 			u := codemode.UpgradedRun{ID: rec.ID, From: rec.GuestBuild}
@@ -169,7 +170,7 @@ func (v *reviver) upgrade(ctx context.Context, rec *runstore.Record, o codemode.
 		defer func() {
 			defer claim.Release()
 			if rec.GoesOnAlone() {
-				v.LeftDue(rec.ID) // an upgrade goes on with no run
+				v.LeftDue(rec.ID) // an upgrade resumes no run
 			}
 		}()
 		checkpoint = claim.Checkpoint

@@ -24,9 +24,10 @@ type reviver struct {
 	*guests.Guests
 	*registry
 
-	advancer *upkeep.Advancer // nil: no run goes on without a caller
+	advancer *upkeep.Advancer // nil: no run continues without a caller
 
-	// lastWakes bounds what a host that closes tells others of its runs; nil: it lets go of no runs.
+	// lastWakes bounds what a host that closes tells others of its runs; nil: it releases no
+	// runs.
 	lastWakes atomic.Pointer[context.Context]
 }
 
@@ -115,9 +116,9 @@ func mayGoOn(rec *runstore.Record) bool {
 	return ok && !time.Now().Before(at)
 }
 
-// endDeadRun ends a run whose host was killed while the run went on. No process drives it: its
-// claim was free. What is known of it becomes its result, which the store keeps for a wait: an
-// answer or an advancer may have found the run.
+// endDeadRun ends a run that was running when its host was killed. No process drives it: its
+// claim was free. What is known of it becomes its result, which the store keeps for a wait:
+// an answer or an advancer may have found the run.
 func (v *reviver) endDeadRun(ctx context.Context, rec *runstore.Record, claim runstore.Claim) *codemode.Error {
 	defer claim.Release()
 	defer v.HoldID(ctx, rec.ID)()
@@ -137,7 +138,7 @@ func (v *reviver) endDeadRun(ctx context.Context, rec *runstore.Record, claim ru
 	return f
 }
 
-// deadRun is the failure of a run whose host was killed while the run went on.
+// deadRun is the failure of a run that was running when its host was killed.
 func deadRun(rec *runstore.Record) *codemode.Error {
 	var unknown []string
 	for _, c := range rec.Calls {
@@ -190,7 +191,7 @@ func (v *reviver) recordFor(ctx context.Context, s codemode.Session, id string) 
 	return rec, nil
 }
 
-// beingMoved refuses a run that no host may go on with for now.
+// beingMoved refuses a run that no host may resume for now.
 func beingMoved() *codemode.Error {
 	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
 		"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move.")

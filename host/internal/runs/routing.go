@@ -134,7 +134,8 @@ func (e *Engine) waitElsewhere(ctx context.Context, a *observe.Entry, q *router,
 	return reply.Result, false
 }
 
-// abortHeld aborts a run whose caller has gone, as one that ends with its caller does.
+// abortHeld aborts a run after its caller has gone: it ends like a run that ends with its
+// caller.
 func (e *Engine) abortHeld(ctx context.Context, q *router) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Times.DriverGrace)
 	defer cancel()

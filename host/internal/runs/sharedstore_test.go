@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// sharedStore is a store of several hosts, which it tells of runs that can go on.
+// sharedStore is a store of several hosts. It tells them of runs that can continue.
 type sharedStore struct {
 	runstore.Memory
 	runstore.Shared // a part that no test asks
@@ -77,7 +77,7 @@ func stored(t *testing.T, s runstore.Store, rec runstore.Record) *runstore.Recor
 	return &rec
 }
 
-// TestOtherHostsHearOfARunThatIsLeft before its claim is free, if it can go on.
+// TestOtherHostsHearOfARunThatIsLeft before its claim is free, if it can continue.
 func TestOtherHostsHearOfARunThatIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -168,7 +168,7 @@ func TestAResultIsDeliveredOnce(t *testing.T) {
 	}
 }
 
-// toldStore is a shared store that outlives the process, as far as a record can tell.
+// toldStore is a shared store that outlives the process, for all that a record can tell.
 type toldStore struct {
 	runstore.Store
 	shared *sharedStore

@@ -66,8 +66,8 @@ func (e *Engine) Close() {
 	e.KeptPrograms.Flush()
 }
 
-// leaveRuns lets other hosts have the runs. A store that does not answer delays that by one bound
-// for all runs, and each release by that of the store.
+// leaveRuns lets other hosts have the runs. A store that does not answer delays that by one
+// bound for all runs, and each release by the bound of the store.
 func (e *Engine) leaveRuns(runs []*drive.Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.Times.LastWakesTimeout)
 	defer cancel()
@@ -92,7 +92,7 @@ func (e *Engine) leaveRuns(runs []*drive.Run) {
 	leaving.Wait()
 }
 
-// leavingAtOnce is how many runs a host that closes lets go of at once.
+// leavingAtOnce is how many runs a host that closes releases at once.
 const leavingAtOnce = 32
 
 // StopWorkers ends the guest workers.

@@ -14,8 +14,8 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Inspector is for tests: it looks at an engine, and makes its limits smaller than
-// those of a real host.
+// Inspector is for tests: it looks at an engine, and makes its limits smaller than the
+// limits of a real host.
 type Inspector struct{ e *Engine }
 
 // Inspect returns the engine's inspector.

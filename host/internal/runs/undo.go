@@ -122,7 +122,7 @@ func reversible(s runstore.EffectState) bool {
 	return s == runstore.EffectDone || s == runstore.EffectFailed || s == runstore.EffectReverting
 }
 
-// HasEnded refuses a run that can still go on.
+// hasEnded refuses a run that can still continue.
 func (e *Engine) hasEnded(ctx context.Context, runID string) *codemode.Error {
 	goesOn := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
 	if e.ByID(runID) != nil {
@@ -153,7 +153,7 @@ func (u *undoing) skip(calls []string) *codemode.Error {
 		all := u.journal.Effects().Effects
 		i := slices.IndexFunc(all, func(e runstore.Effect) bool { return e.CallID == id })
 		if i >= 0 && all[i].State == runstore.EffectSkipped {
-			continue // the same command goes on after a failure
+			continue // the same command continues after a failure
 		}
 		if i < 0 || !reversible(all[i].State) {
 			return codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseInput, "%q is no call of this run that is still to be undone.", text.Cut(id, 128))
@@ -174,7 +174,7 @@ func (u *undoing) note(e runstore.Effect, state runstore.EffectState, reason str
 	return nil
 }
 
-// revert calls the inverse of one effect, or goes on with the run that calls it.
+// revert calls the inverse of one effect, or resumes the run that calls it.
 func (u *undoing) revert(ctx context.Context, e runstore.Effect) (waiting *codemode.Result, f *codemode.Error) {
 	settled := func() {}
 	var res *codemode.Result
@@ -254,8 +254,8 @@ func (u *undoing) call(ctx context.Context, e *runstore.Effect) (*codemode.Resul
 	}), nil
 }
 
-// undoProgram calls an inverse and returns undoOutcome. As a text the input has no
-// meaning of its own, such as that of a key __proto__.
+// undoProgram calls an inverse and returns undoOutcome. As a text the input has no meaning
+// of its own, such as a key __proto__ would have.
 func undoProgram(e runstore.Effect) string {
 	return "try { await tools.call(" + literal(e.Inverse) + ", JSON.parse(" + literal(string(e.Input)) + ")); return {} }\n" +
 		"catch (e) { return {error: String(e.message), effect: String(e.effectStatus)} }"
@@ -276,7 +276,7 @@ type undoOutcome struct {
 	Effect string  `json:"effect"`
 }
 
-// outcome says what has become of an effect whose inverse was called.
+// outcome returns the state of an effect after its inverse was called, and the reason.
 func (u *undoing) outcome(e runstore.Effect, res *codemode.Result) (runstore.EffectState, string) {
 	out := undoOutcome{Effect: fault.EffectUnknown}
 	switch {

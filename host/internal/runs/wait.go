@@ -24,8 +24,8 @@ func (e *Engine) Wait(ctx context.Context, s codemode.Session, runID string, wai
 	return a.End(e.WaitThrough(ctx, a, s, runID, wait, nil, nil))
 }
 
-// WaitThrough is Wait of a run whose tools are those of a model request, if turn is not
-// nil, and whose result is delivered by d, if that is not nil.
+// WaitThrough is Wait of a run. If turn is not nil, the run has the tools of that model
+// request; if d is not nil, d delivers its result.
 func (e *Engine) WaitThrough(ctx context.Context, a *observe.Entry, s codemode.Session, runID string, wait time.Duration, turn *view.ClientTools, d *drive.Delivery) (res *codemode.Result) {
 	defer e.containRefusal(&res)
 	runID, wait = strings.TrimSpace(runID), e.SettingsOf(s).WaitTime(wait)
@@ -139,7 +139,7 @@ func (e *Engine) delivered(ctx context.Context, s codemode.Session, id string, d
 		return nil, fault.FromStore(err)
 	}
 	stored, err := e.ended(ctx, s, id)
-	if err != nil { // it may have been delivered meanwhile
+	if err != nil { // it may have been delivered by now
 		claim.Release()
 		return nil, fault.FromStore(err)
 	}
@@ -194,8 +194,8 @@ func (e *Engine) explainMissing(f *codemode.Error, s codemode.Session, id string
 	return fault.Add(f, " It was not waited for in time: a suspended run is kept for %s after its last use, and after the question or the timer that it waits for (tools.codeMode.snapshotTtlSeconds). %s", e.SettingsOf(s).SnapshotTTL, advice)
 }
 
-// Advance goes on with a run until it can only wait for more than a moment, or ctx ends. It
-// reports whether it got as far as there was something to deliver; if not, the failure may say why.
+// Advance resumes a run until it can only wait for more than a moment, or ctx ends. It
+// reports whether the guest ran, or had nothing to run for; if not, the failure may say why.
 func (e *Engine) Advance(ctx context.Context, s codemode.Session, id string) (advanced bool, _ *codemode.Error) {
 	if f := e.enter(); f != nil {
 		return false, f

@@ -37,7 +37,7 @@ var acts = []act{
 	(*actor).rude,
 }
 
-// good are those whose result is always the same.
+// good are the acts with a result that is always the same.
 var good = []act{
 	(*actor).compute, (*actor).typescript, (*actor).call, (*actor).search, (*actor).issues,
 	(*actor).yield, (*actor).nap, (*actor).sleep,

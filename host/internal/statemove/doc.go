@@ -9,22 +9,22 @@
 //
 // # Lifecycle
 //
-// A run is in one store at any moment, as far as hosts are concerned. Its record is first
-// marked in the source (Record.Moving), so that no host goes on with it; then it is put,
-// marked too, into the destination, with its approvals and its journal of effects; then it
-// goes from the source; and then the mark goes from the destination. A move that was
-// interrupted anywhere leaves marked records, and the next move goes on with them. Only a
-// run that is marked in the destination and gone from the source has arrived. A mark has
-// the identity of the other store, and no two stores have the same: so a run goes on to
-// where it was going, and only the move that brought it ends there.
+// For hosts, a run is in one store at any moment. Its record is first marked in the source
+// (Record.Moving), so that no host resumes it; then it is put, marked too, into the
+// destination, with its approvals and its journal of effects; then it goes from the source;
+// and then the mark goes from the destination. A move that was interrupted anywhere leaves
+// marked records, and the next move continues with them. Only a run that is marked in the
+// destination and gone from the source has arrived. A mark has the identity of the other
+// store, and no two stores have the same: so a run continues to where it was going, and only
+// the move that brought it ends there.
 //
-// Documents go the same way, one by one. Those that a host trusts its servers by stay in
-// the source, too. A storage goes as a whole, because the contents of two do not mix: it is
-// put into the destination, and then the source is emptied if its plugin has not written
-// to it meanwhile. Only a move that is interrupted between the two leaves it in both.
+// Documents go the same way, one by one. The documents that a host trusts its servers by
+// stay in the source, too. A storage goes as a whole, because the contents of two do not
+// mix: it is put into the destination, and then the source is emptied if its plugin has not
+// written to it since. Only a move that is interrupted between the two leaves it in both.
 //
-// A copy, in contrast, changes nothing in the source. Copies are marked, and no host goes
-// on with them until they are imported.
+// A copy, in contrast, changes nothing in the source. Copies are marked, and no host resumes
+// them until they are imported.
 //
 // # Concurrency
 //

@@ -14,9 +14,9 @@ import (
 )
 
 // A document goes the way of a run: it is marked in the source, put into the destination
-// with a mark, removed from the source, and then the mark goes. No host uses or removes
-// what is marked, so that it counts in one state at a time, and what was revoked does not
-// come back with a move that goes on.
+// with a mark, removed from the source, and then the mark goes. No host uses or removes what
+// is marked, so that it counts in one state at a time, and what was revoked does not come
+// back with a move that resumes.
 
 // carried are the documents of one kind, and where they go.
 type carried struct {
@@ -136,7 +136,7 @@ func (d *document) carry(ctx context.Context, do func(context.Context, *document
 	return do(ctx, d)
 }
 
-// moveDocument carries a document, or goes on with what was interrupted.
+// moveDocument carries a document, or continues what was interrupted.
 func (m *Mover) moveDocument(ctx context.Context, d *document) error {
 	if err := m.mayLeave(d.doc.mark); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (m *Mover) arriveDocument(ctx context.Context, d *document, did func(Outcom
 		return err
 	}
 	if _, err := d.Store.Read(ctx, d.name); !errors.Is(err, fs.ErrNotExist) {
-		return nil // the move goes on with it, or says why not
+		return nil // the move continues with it, or says why not
 	}
 	d.doc = there
 	if err := d.put(ctx, d.to, ""); err != nil {

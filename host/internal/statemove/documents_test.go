@@ -106,7 +106,7 @@ func checkMoved(t *testing.T, from, to *whole) {
 	if got := from.has(t); len(got) > 0 {
 		t.Errorf("the source has %s", got)
 	}
-	for _, w := range []*whole{from, to} { // hosts of both go on comparing
+	for _, w := range []*whole{from, to} { // hosts of both still compare
 		_, err := w.pins.Read(t.Context(), "github.json")
 		_, err2 := w.signIns.Read(t.Context(), "a.client")
 		if err := errors.Join(err, err2); err != nil {
@@ -289,7 +289,7 @@ func TestAMoveWaitsForTheRenewalOfASignIn(t *testing.T) {
 	}
 }
 
-// documents are those whose writes can fail.
+// documents returns documents with writes that can fail.
 func (f *faults) documents(list []documents.Portable) []documents.Portable {
 	out := slices.Clone(list)
 	for i := range out {
@@ -315,7 +315,7 @@ func (d *faultyDocuments) Remove(ctx context.Context, names ...string) error {
 	return d.f.do(func() error { return d.Store.Remove(ctx, names...) })
 }
 
-// storages are those whose swaps can fail.
+// storages returns storages with swaps that can fail.
 func (f *faults) storages(s statemove.Storages) statemove.Storages {
 	if s.IDs == nil {
 		return s
@@ -367,7 +367,7 @@ func TestAPluginThatWrites(t *testing.T) {
 	}
 }
 
-// writing is a storage whose plugin writes before it is emptied.
+// writing is a storage that its plugin writes to before it is emptied.
 type writing struct {
 	pluginstorage.Movable
 	times int

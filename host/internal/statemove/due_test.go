@@ -54,7 +54,7 @@ func isDue(t *testing.T, s statemove.State) bool {
 
 func ignore(statemove.Outcome) error { return nil }
 
-// TestAMovedRunIsDue: hosts go on with it without a caller, wherever its move was interrupted.
+// TestAMovedRunIsDue: hosts resume it without a caller, wherever its move was interrupted.
 func TestAMovedRunIsDue(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at := 1; ; at++ {

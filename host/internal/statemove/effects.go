@@ -14,7 +14,7 @@ const (
 	coming = "it is on its way from another store: repeat that move; "
 )
 
-// errComing says that a journal has not arrived where it is to go on from.
+// errComing says that a journal has not arrived where it is to continue.
 const errComing = leave("its effects are on their way from another store: repeat that move first")
 
 // moveEffects carries the journal of effects of a run. What is on its way can be undone
@@ -56,8 +56,8 @@ func (m *Mover) moveEffects(ctx context.Context, id string) error {
 	return target.Put(true, fresh...)
 }
 
-// sortEffects returns the effects that the destination is to have, and what becomes of
-// those of the source.
+// sortEffects returns the effects that the destination is to have, and the effects that the
+// source is to have then.
 func (m *Mover) sortEffects(source, target []runstore.Effect) (fresh, left []runstore.Effect, err error) {
 	there := make(map[int]runstore.Effect, len(target))
 	for _, e := range target {

@@ -32,7 +32,7 @@ const (
 	Moved  = "moved"
 	Copied = "copied"
 	Left   = "left" // Reason says why
-	Gone   = "gone" // it ended meanwhile
+	Gone   = "gone" // it has ended by now
 )
 
 // Outcome is what became of one run, result, journal of effects, document or storage.
@@ -60,9 +60,9 @@ var errStays = errors.New("the source keeps it")
 // errSame says that the destination has the same already.
 var errSame = errors.New("it is there already")
 
-// Move carries everything and calls did with what became of each: first what runs need,
-// then runs, results and journals. It ends with the first error of a store; the next Move
-// goes on there.
+// Move carries everything and calls did with the outcome of each: first what runs need, then
+// runs, results and journals. It ends with the first error of a store; the next Move
+// continues there.
 func (m *Mover) Move(ctx context.Context, did func(Outcome) error) error {
 	if err := m.differ(); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (m *Mover) moveRun(ctx context.Context, id string) error {
 	if err := claim.Delete(ctx); err != nil {
 		return err
 	}
-	if err := m.copyApprovals(ctx, rec); err != nil { // a person may have decided meanwhile
+	if err := m.copyApprovals(ctx, rec); err != nil { // a person may have decided by now
 		return err
 	}
 	if err := m.To.activate(ctx, there, rec); err != nil {
@@ -262,7 +262,7 @@ func (m *Mover) stage(ctx context.Context, rec *runstore.Record, mark string) (r
 	return claim, nil
 }
 
-// activate lets hosts go on with a run that stays in a state from now on.
+// activate lets hosts resume a run that stays in a state from now on.
 func (s State) activate(ctx context.Context, claim runstore.Claim, rec *runstore.Record) error {
 	rec.Moving = ""
 	rec.Generation++
@@ -321,7 +321,7 @@ func (m *Mover) arriveOne(ctx context.Context, id string, did func(Outcome) erro
 	case errors.Is(err, runstore.ErrUnavailable):
 		return err
 	case !errors.Is(err, runstore.ErrNotFound):
-		return nil // the move of its record or its result goes on with it
+		return nil // the move of its record or its result continues with it
 	}
 	if rec.Moving == m.incomingResult() { // the result was delivered where it was
 		return claim.Delete(ctx)
@@ -384,7 +384,7 @@ func (m *Mover) copyApproval(ctx context.Context, id string) error {
 	if _, err = m.To.Approvals.Get(ctx, id); errors.Is(err, policy.ErrNotFound) {
 		asked := *a
 		if asked.Store == m.From.Runs.Identity() {
-			asked.Store = m.To.Runs.Identity() // whose hosts look after the question now
+			asked.Store = m.To.Runs.Identity() // its hosts look after the question now
 		}
 		asked.State, asked.Decision, asked.By, asked.Decided = policy.StatePending, "", "", time.Time{}
 		asked.Answers, asked.EditedInput = nil, nil
@@ -492,8 +492,8 @@ func (m *Mover) take(ctx context.Context, item runstore.Item) error {
 	return leave("journals of effects are not copied: a call must not be undone twice")
 }
 
-// takeRun imports a run. It is marked until its approvals are there, so that hosts neither go
-// on with it nor take these for orphans, and an import that was interrupted can be repeated.
+// takeRun imports a run. It is marked until its approvals are there, so that hosts neither
+// resume it nor take these for orphans, and an import that was interrupted can be repeated.
 func (m *Mover) takeRun(ctx context.Context, rec *runstore.Record) error {
 	there, err := m.stage(ctx, rec, m.incoming())
 	var why leave

@@ -83,7 +83,7 @@ func fill(t testing.TB, s statemove.State) *runstore.Record {
 	return rec
 }
 
-// usable reports whether a host would go on with the run.
+// usable reports whether a host would resume the run.
 func usable(s statemove.State) bool {
 	rec, err := s.Runs.Get(context.Background(), runID)
 	return err == nil && rec.Moving == ""
@@ -203,9 +203,9 @@ func TestBothAreTheSame(t *testing.T) {
 	}
 }
 
-// TestInterruptedMoves: whichever write a move is interrupted at, before it or after it,
-// no host can go on with two copies of the run, the next move brings it there whole, and
-// its effects can be undone in one place.
+// TestInterruptedMoves: whichever write a move is interrupted at, before it or after it, no
+// host can resume two copies of the run, the next move brings it there whole, and its
+// effects can be undone in one place.
 func TestInterruptedMoves(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at := 1; ; at++ {
@@ -244,7 +244,7 @@ func TestInterruptedMoves(t *testing.T) {
 	}
 }
 
-// TestCopies: hosts do not go on with a copy, and an import takes what is not there.
+// TestCopies: hosts do not resume a copy, and an import takes what is not there.
 func TestCopies(t *testing.T) {
 	from, _ := open(t)
 	exported, _ := open(t)

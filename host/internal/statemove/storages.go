@@ -14,10 +14,11 @@ type Storages struct {
 	Open func(id string) (s pluginstorage.Movable, end func() error)
 }
 
-// kindStorage is the kind of the storage of a plugin. Its id is that of the plugin.
+// kindStorage is the kind of the storage of a plugin. Its id is the id of the plugin.
 const kindStorage = "storage of plugin"
 
-// tries bounds how often a storage is read because its plugin has written to it meanwhile.
+// tries bounds how often a storage is read because its plugin has written to it since the
+// last time.
 const tries = 10
 
 // eachStorage calls carry with the storage of every plugin in both states. A storage is
@@ -79,8 +80,8 @@ func copyStorage(ctx context.Context, from, to pluginstorage.Movable, same error
 	return got, nil
 }
 
-// moveStorage carries what a plugin has stored. What the plugin writes to the source
-// meanwhile goes with it.
+// moveStorage carries what a plugin has stored. What the plugin writes to the source during
+// the move goes with it.
 func moveStorage(ctx context.Context, from, to pluginstorage.Movable) error {
 	got, err := copyStorage(ctx, from, to, nil) // it is there if a move was interrupted
 	for try := 0; err == nil; try++ {

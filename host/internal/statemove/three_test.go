@@ -32,7 +32,7 @@ func three(t testing.TB) (stores [3]statemove.State) {
 	return stores
 }
 
-// records is how many stores have the run, and how many of them go on with it.
+// records returns how many stores have the run, and in how many of them hosts resume it.
 func records(t testing.TB, stores [3]statemove.State) (all, active int) {
 	t.Helper()
 	for _, s := range stores {
@@ -59,8 +59,8 @@ func moveWith(t testing.TB, f *faults, from, to statemove.State) {
 	}
 }
 
-// TestAnInterruptedMoveIsNotOvertaken: a run whose move was interrupted goes nowhere else,
-// so that the repeated move brings no second copy, though all stores have one key.
+// TestAnInterruptedMoveIsNotOvertaken: a run with an interrupted move goes nowhere else, so
+// that the repeated move brings no second copy, though all stores have one key.
 func TestAnInterruptedMoveIsNotOvertaken(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for at := 1; ; at++ {
@@ -88,8 +88,8 @@ func TestAnInterruptedMoveIsNotOvertaken(t *testing.T) {
 	}
 }
 
-// TestInterruptedMovesInAnyOrder: there is a copy of the run at all times, hosts go on with
-// one at most, and the moves that were interrupted end once each is repeated.
+// TestInterruptedMovesInAnyOrder: there is a copy of the run at all times, hosts resume one
+// at most, and the moves that were interrupted end once each is repeated.
 func TestInterruptedMovesInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		stores := three(t)

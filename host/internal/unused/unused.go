@@ -34,12 +34,12 @@ func (u Setting) String() string {
 	return text
 }
 
-// Inventory is what exists, as far as the caller knows.
+// Inventory is what exists and is known to the caller.
 type Inventory struct {
 	Tools   []policy.Tool // nil: not known
 	Owners  []policy.Tool // without names: plugins and servers that have tools, or may have some later
-	Absent  []policy.Tool // the owners whose tools are not known now
-	Open    []policy.Tool // the owners whose tools are those of sessions, and come and go
+	Absent  []policy.Tool // the owners with tools that are not known now
+	Open    []policy.Tool // the owners with tools of sessions, which come and go
 	Plugins []string      // ids; nil: not known
 }
 
@@ -76,7 +76,7 @@ func (inv *Inventory) Settings(c References) []Setting {
 	return append(out, inv.unknownPlugins(c)...)
 }
 
-// Patterns returns those of a list that match nothing.
+// Patterns returns the patterns of a list that match nothing.
 func (inv *Inventory) Patterns(field string, list []string) (out []Setting) {
 	for i, text := range list {
 		if u, ok := inv.pattern(text); !ok {
@@ -87,7 +87,7 @@ func (inv *Inventory) Patterns(field string, list []string) (out []Setting) {
 	return out
 }
 
-// pattern reports whether a pattern can match something, as far as is known.
+// pattern reports whether a pattern can match something, by what is known.
 func (inv *Inventory) pattern(text string) (u Setting, ok bool) {
 	b, ok := policy.ParsePatternScope(text)
 	switch {

@@ -58,8 +58,8 @@ func (to *Access) StoredRules() json.RawMessage {
 // errStoredAccess means that a record names rules or tools that do not exist.
 var errStoredAccess = errors.New("its rules or tools are damaged")
 
-// RestoreAccess makes the access of a record's run. A run that started with the tools
-// of a model request gets those of the request that resumes it.
+// RestoreAccess makes the access of a record's run. A run that started with the tools of a
+// model request gets the tools of the request that resumes it.
 func RestoreAccess(base *View, p *policy.Policy, s codemode.Session, rec *runstore.Record, turn *ClientTools) (*Access, error) {
 	var rules policy.Rules
 	if len(rec.Rules) > 0 && json.Unmarshal(rec.Rules, &rules) != nil {

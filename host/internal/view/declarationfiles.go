@@ -30,7 +30,7 @@ type declaration struct {
 	// render makes the text, UTF-8 that passes the TypeScript compiler. It is
 	// called at most once, when a guest first reads the file or lists files.
 	render func() []byte
-	// tool is the tool whose schemas a reader of the file knows, if any.
+	// tool is the tool that a reader of the file knows the schemas of, if any.
 	tool *catalog.Tool
 }
 
@@ -79,7 +79,7 @@ func (d *declarations) File(path string) (data []byte, of *catalog.Tool, found b
 	return nil, nil, false
 }
 
-// paths are those of all files, in no order. It does not render them.
+// paths returns the paths of all files, in no order. It does not render them.
 func (d *declarations) paths() []string { return slices.Collect(maps.Keys(d.Files())) }
 
 // DeclarationEntry is what guests learn of a file besides its text.

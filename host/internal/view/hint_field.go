@@ -17,9 +17,8 @@ var listMethods = []string{"at", "every", "filter", "find", "findIndex", "flatMa
 // keysOrAwait is how a program finds out what a value of its own is.
 const keysOrAwait = "Object.keys(value) lists the fields of a value. A call without await is a Promise, which has no field of the result."
 
-// hintOwnField explains a field that a value of the program's own does not have: most
-// often the value is a result whose fields the program has guessed, or that it has not
-// awaited.
+// hintOwnField explains a field that a value of the program's own does not have: most often
+// the value is a result, and the program has guessed its fields or has not awaited it.
 func (h Hints) hintOwnField(path []string) string {
 	if len(path) < 2 {
 		return ""
@@ -35,7 +34,7 @@ func (h Hints) hintListMethod(name string) string {
 	return name + " is a method of lists, and this value is no list. " + h.returned() + keysOrAwait
 }
 
-// returned says what the tools return that the run has used, as far as they declare it.
+// returned says what the tools that the run has used return, if they declare it.
 func (h Hints) returned() string {
 	var all []string
 	for _, t := range h.Used() {

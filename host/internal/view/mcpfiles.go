@@ -93,7 +93,7 @@ func (v *View) mcpList() []byte {
 
 // listedFunction is what the guest makes a function of.
 type listedFunction struct {
-	Identifier string `json:"identifier"` // that of a function of a group has a dot
+	Identifier string `json:"identifier"` // a function of a group has one with a dot
 	Name       string `json:"name"`
 	Operation  string `json:"operation,omitempty"`
 }
@@ -150,7 +150,7 @@ func (s *mcpServer) api() []byte {
 	return mustJSON(map[string]any{"tools": list})
 }
 
-// schemas are those of one function.
+// schemas returns the schemas of one function.
 func (t *mcpFunction) schemas() []byte {
 	type schemas struct {
 		Input  json.RawMessage `json:"input"`

@@ -13,7 +13,7 @@ type MCPServer struct {
 	Tools      int    `json:"tools"` // without the operations on resources and prompts
 	Resources  bool   `json:"resources,omitempty"`
 	Prompts    bool   `json:"prompts,omitempty"`
-	// Connecting is set for a server that is being connected for the first time, and whose tools
+	// Connecting is set for a server that is being connected for the first time. Its tools
 	// are not known. A program that names it waits for it.
 	Connecting bool `json:"connecting,omitempty"`
 }
@@ -61,7 +61,7 @@ func MCPBlock(v *View, room int) string {
 // maxComing bounds the names of servers that are being connected, in bytes.
 const maxComing = 300
 
-// ComingServers are those whose tools are not known yet.
+// ComingServers returns the servers with tools that are not known yet.
 func (v *View) ComingServers() (out []MCPServer) {
 	for _, name := range v.Connecting {
 		if id := v.mcpNames[name]; id != "" {
@@ -71,7 +71,7 @@ func (v *View) ComingServers() (out []MCPServer) {
 	return out
 }
 
-// comingLine names the servers whose tools are not known yet.
+// comingLine names the servers with tools that are not known yet.
 func (v *View) comingLine() string {
 	var names []string
 	for _, s := range v.ComingServers() {

@@ -20,7 +20,7 @@ import (
 type View struct {
 	Catalog      *catalog.Catalog
 	Registry     *namespaces.Registry // that the catalog's tools came with
-	Refused      map[string]error     // why, by the plugins whose namespaces are not in registry
+	Refused      map[string]error     // why, by the plugins with namespaces that are not in registry
 	mcpNames     map[string]string    // identifiers of MCP servers in programs, by name
 	Namespaces   []namespaces.Registration
 	Sources      map[string]int // tools by source, for telemetry
@@ -59,7 +59,7 @@ func countSources(c *catalog.Catalog) map[string]int {
 	return out
 }
 
-// Search finds tools. Those of MCP servers say how they are called, since that is not
+// Search finds tools. Tools of MCP servers say how they are called, since that is not
 // through tools.
 func (v *View) Search(query string, limit int) []catalog.Entry {
 	return v.SearchIn(v.Catalog, query, limit)
@@ -92,7 +92,7 @@ func (v *View) mcpSignature(id string) string {
 	return v.MCPPath(tool) + "(" + input + ")"
 }
 
-// Entries are those of all tools, each with how it is called.
+// Entries returns the entries of all tools, each with how it is called.
 func (v *View) Entries() []catalog.Entry {
 	list := v.Catalog.Entries()
 	for i := range list {

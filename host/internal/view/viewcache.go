@@ -74,8 +74,8 @@ func (base *View) Derive(layers policy.Layers, client *ClientTools) (*View, erro
 	})
 }
 
-// MayUse reports whether rules leave anything of an MCP server, as far as that is known
-// without its tools.
+// MayUse reports whether rules leave anything of an MCP server, by what is known without its
+// tools.
 func MayUse(layers policy.Layers, server string) bool {
 	return layers.Allows(policy.Tool{Source: string(catalog.SourceMCP), Owner: server, Name: "tool"})
 }

@@ -62,8 +62,8 @@ func TestViewCache(t *testing.T) {
 	}
 }
 
-// TestViewsWhileToolsChange: derived views are always of one base, whatever
-// changes meanwhile.
+// TestViewsWhileToolsChange: derived views are always of one base, whatever changes in the
+// meantime.
 func TestViewsWhileToolsChange(t *testing.T) {
 	var current atomic.Pointer[View]
 	current.Store(viewOf(t, catalog.Tool{Name: "both"}, catalog.Tool{Name: "gen0"}))

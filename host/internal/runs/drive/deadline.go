@@ -55,7 +55,7 @@ func (e *Env) CallerGoes(ctx context.Context, start time.Time, wait time.Duratio
 	return start.Add(wait)
 }
 
-// answerShare is how much earlier a caller whose context has a deadline gets its result: a
+// answerShare is how much earlier a caller with a deadline in its context gets its result: a
 // tenth of the time, but at most Times.AnswerMargin.
 const answerShare = 10
 

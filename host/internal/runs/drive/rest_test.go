@@ -38,8 +38,8 @@ func TestIdleGuestsGiveTheirWorkerBack(t *testing.T) {
 	})
 }
 
-// TestLargeGuestsStayInTheirWorker: a guest whose image would be too large continues where
-// it is.
+// TestLargeGuestsStayInTheirWorker: a guest with an image that would be too large continues
+// where it is.
 func TestLargeGuestsStayInTheirWorker(t *testing.T) {
 	InBubble(t, func(t *testing.T) {
 		slow := NewGate()

@@ -129,8 +129,8 @@ func (r *Run) refreshView() {
 }
 
 // DriveUnattended drives a run that this process has made active on behalf of no caller. It
-// reports whether it got to run: whether there was something to deliver; if not, the failure
-// may say why. Where the run ends, the store keeps its result.
+// reports whether the guest ran, or had nothing to run for; if not, the failure may say why.
+// Where the run ends, the store keeps its result.
 func (r *Run) DriveUnattended(ctx context.Context, rec *runstore.Record, kept *Delivery) (advanced bool, _ *codemode.Error) {
 	d := r.unattended(ctx, rec, kept)
 	if cause := r.Record.GaveUp(); cause != nil {

@@ -85,8 +85,8 @@ func (rec *Record) Version() Version { return rec.newest }
 // Locks counts how often its Locks were taken.
 func (rec *Record) Locks() uint64 { return rec.mu.TimesTaken() + rec.claimMu.TimesTaken() }
 
-// maxDelivered is how many bytes of delivered answers the journal of a live run may hold
-// before a new image supersedes them.
+// maxDelivered is how many bytes of delivered answers the journal of a run that continues
+// may hold before a new image supersedes them.
 const maxDelivered = 64 << 20
 
 // Exclusive runs a step while nothing is written.

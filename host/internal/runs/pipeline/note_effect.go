@@ -17,7 +17,7 @@ func (c *call) expectEffect() *journal.Inverse {
 	return &journal.Inverse{}
 }
 
-// noteEffect enters what a call has changed, if it is known.
+// noteEffect enters what is known of the changes that a call has made.
 func (c *call) noteEffect(e runstore.Effect) {
 	revertible := c.effect > 0 || c.tool.Revertible
 	if c.tool.ReadOnly || !revertible && e.State == runstore.EffectNone {

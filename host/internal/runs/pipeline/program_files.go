@@ -27,7 +27,7 @@ func (r Files) programsFile() []byte {
 }
 
 // programFile is the text of a program that a call has allowed the run to start. After a
-// restart of the host only the key is left, which is as good: it is that of the text.
+// restart of the host only the key is left, which is as good: it is the key of the text.
 func (r Files) programFile(key string) (data []byte, found bool) {
 	r.saved.mu.Lock()
 	p := r.saved.byKey[key]

@@ -15,7 +15,7 @@ var SaveTool = catalog.Tool{
 		`"name":{"type":"string"},"runId":{"type":"string"},"description":{"type":"string"},"input":{"type":"object"},"example":{"type":"object"},"replace":{"type":"boolean"}}}`),
 }
 
-// IsProgramTool reports whether an id is that of a saved program, or of saving one. A
+// IsProgramTool reports whether an id is the id of a saved program, or of saving one. A
 // catalog has neither.
 func IsProgramTool(id string) bool {
 	return strings.HasPrefix(id, programs.Prefix) || id == SaveTool.ID()

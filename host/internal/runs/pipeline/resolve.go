@@ -63,8 +63,8 @@ func (c *call) resolveTool() *fault.Rejection {
 	return nil
 }
 
-// findTool finds the tool that a guest means. In a run whose tools have changed it
-// says so if it finds no tool.
+// findTool finds the tool that a guest means. In a run with changed tools it says so if it
+// finds no tool.
 func (r *Run) findTool(idOrName string) (*catalog.Tool, *fault.Rejection) {
 	tool, err := r.View().Catalog.Resolve(idOrName)
 	if err == nil {

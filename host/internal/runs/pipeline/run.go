@@ -24,7 +24,7 @@ func New(e *Env, r *run.Run) *Run { return &Run{Run: r, Env: e} }
 // Env is what the calls of all runs of a host share.
 type Env struct {
 	*run.Env
-	Hint            func(id string) // says that a parked run may go on
+	Hint            func(id string) // says that a parked run may continue
 	ApprovalWatcher approvalWatcher
 	KeptPrograms    KeptPrograms
 	programIndex    programIndex

@@ -22,14 +22,14 @@ import (
 	"github.com/quoinhq/quoin/internal/text"
 )
 
-// A saved program is started by a call like that of a tool: rules, hooks and people look
+// A saved program is started by a call like the call of a tool: rules, hooks and people look
 // at it, and it is in the events. What the call answers is which program it is; the guest
 // then gets the text and runs it. The calls that the program makes are the run's own.
 
 // Bounds of what one run may start.
 const (
 	maxProgramDepth = 8   // programs that run each other; the prelude has it too
-	maxSavedTexts   = 256 // programs whose text a run may have
+	maxSavedTexts   = 256 // programs that a run may have the text of
 	maxSavedByModel = 64  // programs that programs of one session may save
 )
 
@@ -146,7 +146,7 @@ func (c *call) aboutSaved(asks []policy.Ask) []policy.Ask {
 const maxAskedSubject = 512
 
 // findJudged has a call start the program that hooks and a person have seen, when its run
-// goes on in another process: by its name it may be another one by now. Hooks that have
+// resumes in another process: by its name it may be another one by now. Hooks that have
 // rewritten it do so again.
 func (c *call) findJudged(ctx context.Context) *fault.Rejection {
 	if c.saved == nil || c.saved.Key() == c.Program {
@@ -185,7 +185,7 @@ type ProgramChange struct {
 	Is  string `json:"is,omitempty"`
 }
 
-// ProgramChanges compares the tools that a program ran with to those of a catalog.
+// ProgramChanges compares the tools that a program ran with to the tools of a catalog.
 func ProgramChanges(p *programs.Program, c *catalog.Catalog) (out []ProgramChange) {
 	for _, was := range p.Tools {
 		tool, ok := c.ByID(was.ID)

@@ -10,7 +10,7 @@ import (
 type scopeDeclaration struct {
 	view.DeclarationEntry
 	text   []byte
-	of     *view.View      // whose tools it is made of
+	of     *view.View      // the view that has its tools
 	tools  []*catalog.Tool // those behind its functions
 	failed bool            // it says why there is no scope
 }

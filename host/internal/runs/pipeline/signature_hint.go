@@ -35,7 +35,7 @@ func (r *Run) withSignature(c *call, tool *catalog.Tool, via string, refusal *fa
 	return refusal
 }
 
-// parameters writes those of a verb, by the fields they become.
+// parameters writes the parameters of a verb, by the fields they become.
 func parameters(m namespaces.Mapping, schema json.RawMessage) string {
 	doc := jsonschema.Parse(schema)
 	required := doc.Root().Get("required").Words()

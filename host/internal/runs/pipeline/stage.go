@@ -10,7 +10,7 @@ import (
 type stage struct {
 	Name string
 	when condition
-	// do returns the rejection of the call, or nil if the call goes on.
+	// do returns the rejection of the call, or nil if the call continues.
 	do func(context.Context, *call) *fault.Rejection
 }
 

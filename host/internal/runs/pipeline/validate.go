@@ -25,8 +25,8 @@ func revalidate(_ context.Context, c *call) *fault.Rejection {
 	return c.run.checkInput(c.tool, c.input)
 }
 
-// checkInput checks an input of a tool. A tool whose schemas changed since the run
-// first used it is compatible as long as it takes the input.
+// checkInput checks an input of a tool. A tool with schemas that changed since the run first
+// used it is compatible as long as it takes the input.
 func (r *Run) checkInput(tool *catalog.Tool, input []byte) *fault.Rejection {
 	if IsProgramTool(tool.ID()) {
 		return checkProgramInput(tool, input)

@@ -19,8 +19,8 @@ import (
 // of the run writes it, and a record carries it. A nil log takes nothing.
 //
 // A run of a store that ends with its process has no log. What the log of a run that is not
-// stored refers to is in memory anyway; one that becomes too large is given up, and so is the
-// log of a run whose process has too many.
+// stored refers to is in memory anyway; one that becomes too large is given up, and so is
+// the log of a run in a process that has too many.
 type Log struct {
 	Room *atomic.Int64 // bytes that the logs of this process may still take
 
@@ -36,8 +36,8 @@ type Log struct {
 const (
 	maxLog  = 4 << 20
 	MaxLogs = 128 << 20 // of all runs of a process
-	// MaxCheckpointLog is what a record of a run that goes on may carry of its log if
-	// its image is smaller: each call writes such a record.
+	// MaxCheckpointLog is what a record of a run that continues may carry of its log if its
+	// image is smaller: each call writes such a record.
 	MaxCheckpointLog = 64 << 10
 )
 
@@ -122,7 +122,7 @@ func (l *Log) File(path string, data []byte, found bool) {
 	l.turn.files = append(l.turn.files, loggedFile{path, found, data})
 }
 
-// End notes what the turn came to.
+// End notes the outcome of the turn.
 func (l *Log) End(rep *wire.Report) {
 	if l == nil || l.turn == nil {
 		return
@@ -186,7 +186,7 @@ func (l *Log) Drop() {
 	l.stored, l.turns, l.taken, l.turn, l.newest = nil, nil, 0, nil, nil
 }
 
-// Take makes the log that of a record.
+// Take replaces the log with the log of a record.
 func (l *Log) Take(rec *runstore.Record) {
 	if l == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Replay is a replay that runs. Each turn has as much time as it had when the run went on,
-// and all of them together as much as a run has that uses up its CPU budget.
+// Replay is a replay that runs. Each turn has as much time as it had in the run itself, and
+// all of them together have as much as a run that uses up its CPU budget.
 type Replay struct {
 	worker  Worker
 	turns   []Turn
@@ -111,7 +111,7 @@ func (r *Replay) file(_ context.Context, path string) ([]byte, bool) {
 	return f.data, f.found
 }
 
-// check says why a replay does not go on after a turn, if it does not.
+// check says why a replay does not continue after a turn, if it does not.
 func (r *Replay) check(rep *wire.Report, t *Turn, turn int) error {
 	if f := CheckReport(rep); f != nil {
 		return f
@@ -142,7 +142,7 @@ func (r *Replay) differs(rep *wire.Report, t *Turn) string {
 	return ""
 }
 
-// Failure says why a replay came to no image. The run is kept.
+// Failure says why a replay has made no image. The run is kept.
 func Failure(rec *runstore.Record, err error) *codemode.Error {
 	var (
 		own      *codemode.Error
@@ -174,7 +174,7 @@ func ShortBuild(build string) string { return fmt.Sprintf("%.12s", build) }
 // does more than one thing gives it a part of a processor.
 const CPUShare = 8
 
-// CheckReport refuses what no guest can have come to.
+// CheckReport refuses a report that no guest can have made.
 func CheckReport(rep *wire.Report) *codemode.Error {
 	if rep.Status == wire.StatusDone && !validJSON(rep.Value) || rep.Status == wire.StatusFailed && rep.Err == nil {
 		return codemode.Errorf(codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, "guest worker sent a result that is not one")

@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// manualClock is a clock that goes on when it is told to.
+// manualClock is a clock that advances when it is told to.
 type manualClock struct{ now time.Time }
 
 func (c *manualClock) Now() time.Time { return c.now }

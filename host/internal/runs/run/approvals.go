@@ -20,8 +20,8 @@ func (e *Env) StoreID() string {
 	return ""
 }
 
-// HoldID holds the id of a run whose record goes before its questions do, or another host
-// takes them for orphans. It returns how to give the id back.
+// HoldID holds the id of a run when its record goes before its questions do; else another
+// host takes them for orphans. It returns how to give the id back.
 func (e *Env) HoldID(ctx context.Context, id string) (release func()) {
 	if store, ok := e.Store.(runstore.Identified); ok {
 		if release, err := store.Reserve(ctx, id); err == nil {

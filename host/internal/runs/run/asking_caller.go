@@ -7,7 +7,7 @@ import (
 // askingKey is the context key of WithAskingCaller.
 type askingKey struct{}
 
-// WithAskingCaller returns a context for an Exec or Wait whose caller can ask people
+// WithAskingCaller returns a context for an Exec or Wait by a caller that can ask people
 // itself.
 func WithAskingCaller(ctx context.Context) context.Context {
 	return context.WithValue(ctx, askingKey{}, true)
@@ -16,8 +16,8 @@ func WithAskingCaller(ctx context.Context) context.Context {
 // leavingKey is the context key of LeavesTheRun.
 type leavingKey struct{}
 
-// LeavesTheRun returns a context for a Wait whose run is suspended when ctx ends, as when
-// the time of its caller is over. The context itself does not end with ctx.
+// LeavesTheRun returns a context for a Wait that suspends its run when ctx ends, as when the
+// time of its caller is over. The context itself does not end with ctx.
 func LeavesTheRun(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), leavingKey{}, ctx)
 }

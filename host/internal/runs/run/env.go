@@ -59,7 +59,7 @@ type Config struct {
 	Programs        ProgramConfig
 	QuestionTimeout time.Duration // 0: policy.DefaultApprovalTimeout
 	DrainTimeout    time.Duration
-	Advance         int          // runs that go on without a caller at once; 0: no run does
+	Advance         int          // runs that continue without a caller at once; 0: no run does
 	Times           timing.Times // the zero value: timing.Defaults
 }
 
@@ -176,7 +176,7 @@ type ProgramConfig struct {
 	ModelsSave bool
 }
 
-// Scheduler is the store of runs, if it knows which runs can go on; else nil.
+// Scheduler returns the store of runs, if it knows which runs can continue; else nil.
 func (e *Env) Scheduler() runstore.Scheduler {
 	s, _ := e.Store.(runstore.Scheduler)
 	return s

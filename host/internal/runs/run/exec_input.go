@@ -20,7 +20,7 @@ type Input struct {
 	Rules                          policy.Rules
 	Timeout, Wait                  time.Duration
 	Request                        *view.ClientTools // of the model request that the call came through
-	MaxOutput                      int64             // in place of that of the settings; 0: no change
+	MaxOutput                      int64             // in place of the bound in the settings; 0: no change
 	RunID                          string            // of the run; "": a new one
 	IdempotencyKey                 string            // of the calls of the run, which are of one tool; "": each has its own
 }

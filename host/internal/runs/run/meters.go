@@ -16,7 +16,7 @@ type meters struct {
 	cpu                                 *quota.Rate // in microseconds
 
 	mu      sync.Mutex
-	warned  map[string]time.Time // by meter and whose limit
+	warned  map[string]time.Time // by meter and kind of limit
 	skipped map[string]int
 }
 

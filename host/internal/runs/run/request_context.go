@@ -12,8 +12,8 @@ type callContext struct {
 	request         context.Context
 }
 
-// Value returns a value of the request. That of the run counts first: by it the packages
-// of the standard library find out what the context ends with.
+// Value returns a value of the request. The value of the run counts first: by it the
+// packages of the standard library find out what the context ends with.
 func (c callContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v
@@ -24,8 +24,8 @@ func (c callContext) Value(key any) any {
 // DrivenBy notes the context of the Exec or Wait that drives the run from now on.
 func (r *Run) DrivenBy(ctx context.Context) { r.request.Store(&ctx) }
 
-// CallContext returns the context for a call that starts now. The request is the newest
-// one, which may have ended: the run has been suspended since, and goes on.
+// CallContext returns the context for a call that starts now. The request is the newest one,
+// which may have ended: the run has been suspended since, and continues.
 func (r *Run) CallContext() context.Context {
 	if request := r.request.Load(); request != nil {
 		return callContext{r.Context, *request}

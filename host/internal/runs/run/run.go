@@ -135,7 +135,7 @@ func (r *Run) DropIdleClaim() {
 	}
 }
 
-// Background is the context of a call's bookkeeping. It goes on when the run has been
+// Background returns the context of a call's bookkeeping. It does not end when the run is
 // cancelled.
 func (r *Run) Background() context.Context { return context.WithoutCancel(r.Context) }
 
@@ -203,7 +203,7 @@ func (r *Run) View() *view.View { return r.Access.View.Load() }
 // IsIdle reports whether the run is parked and free for other processes.
 func (r *Run) IsIdle() bool { return r.Now() == Parked && !r.Record.Claimed() }
 
-// Aborted is the failure of a run whose context has ended.
+// Aborted returns the failure of a run after its context has ended.
 func (r *Run) Aborted() *codemode.Error {
 	var own *codemode.Error // of a call that panicked
 	if errors.As(context.Cause(r.Context), &own) {

@@ -24,10 +24,10 @@ const (
 	Ending
 	// Ended: nothing of the run is left.
 	Ended
-	// Leaving: this process lets go of the run and leaves the store as it is.
-	// Another process, or this one later, may go on with it.
+	// Leaving: this process releases the run and leaves the store as it is. Another process,
+	// or this one later, may resume it.
 	Leaving
-	// Left: this process has let go of the run.
+	// Left: this process has released the run.
 	Left
 
 	runStates // the number of states
@@ -94,7 +94,7 @@ func (l *lifecycle) MoveTo(to State) bool {
 	return l.Move(to)
 }
 
-// FinishMove goes on to the last state after Ending or Leaving.
+// FinishMove moves to the last state after Ending or Leaving.
 func (l *lifecycle) FinishMove() {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()

@@ -35,7 +35,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestEveryStateIsReached from Active, and every state but the last ones goes on.
+// TestEveryStateIsReached from Active, and every state but the last ones has a next one.
 func TestEveryStateIsReached(t *testing.T) {
 	t.Parallel()
 	reached := map[State]bool{Active: true}

@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// BaseTelemetry is that of a run that has done nothing. Without a view there is no
-// run, and it says nothing of tools.
+// BaseTelemetry returns the telemetry of a run that has done nothing. Without a view there
+// is no run, and it says nothing of tools.
 func BaseTelemetry(v *view.View) codemode.Telemetry {
 	t := codemode.NewTelemetry()
 	if v != nil {

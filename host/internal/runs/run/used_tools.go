@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
 )
 
-// maxUsed bounds the tools whose definitions a run remembers.
+// maxUsed bounds the tools that a run remembers the definitions of.
 const maxUsed = 256
 
 // usedTools are digests of the schemas of the tools that a run has described or
@@ -43,14 +43,14 @@ func (u *usedTools) Note(tool *catalog.Tool) (same bool) {
 	if u.Digests == nil {
 		u.Digests = make(map[string]string)
 	}
-	if u.last == nil { // the digests may be those of a record
+	if u.last == nil { // the digests may come from a record
 		u.last = make(map[string]*catalog.Tool)
 	}
 	u.Digests[id], u.last[id] = digest, tool
 	return true
 }
 
-// Tools returns the Tools, in order of their ids. Those of a record are not there.
+// Tools returns the Tools, in order of their ids. The tools of a record are not there.
 func (u *usedTools) Tools() []*catalog.Tool {
 	u.Mu.Lock()
 	defer u.Mu.Unlock()

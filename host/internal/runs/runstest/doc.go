@@ -1,4 +1,4 @@
 // Package runstest helps tests of the run engine: it has guests without processes and what
-// an engine is made of. Programs are functions in Go, and time is that of the test: in a
+// an engine is made of. Programs are functions in Go, and time is the test's own: in a
 // bubble of testing/synctest a run of hours takes no time.
 package runstest

@@ -86,7 +86,7 @@ func (p *Guests) Release(w guests.Worker) {
 // BuildID is of the name of the build.
 func (p *Guests) BuildID() [32]byte { return sha256.Sum256([]byte(p.Build)) }
 
-// Engine is that of new workers.
+// Engine returns the engine of new workers.
 func (p *Guests) Engine() (guestrt.Engine, string) { return guestrt.EngineOf(EngineID), EngineID }
 
 // Layers is the isolation of the workers.
@@ -213,7 +213,7 @@ func (w *worker) Restore(ctx context.Context, image []byte, _ wire.Limits, files
 	return nil
 }
 
-// turn runs the program as far as it gets.
+// turn runs the program until it gets no further.
 func (g *Guest) turn(trace []byte, end turnEnd) (_ *wire.Report, err error) {
 	g.state.Now = time.Now()
 	if len(trace) > 0 {

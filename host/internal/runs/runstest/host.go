@@ -44,7 +44,7 @@ type Setup struct {
 	MaxWorkers int // 0: 8
 	Advance    int
 	Guests     *Guests
-	Others     guests.Config // builds and engines besides those of Guests
+	Others     guests.Config // builds and engines besides the ones of Guests
 	Log        io.Writer
 	Config     func(*run.Config)
 }
@@ -207,7 +207,7 @@ func (h *Host) Decide(id string, d policy.Decision) {
 	h.Decided(h.t.Context(), a.RunID)
 }
 
-// views has all sessions reach the tools of now, as far as the rules let them.
+// views has all sessions reach the tools of now that the rules let them reach.
 type views struct {
 	policy *policy.Policy
 	base   atomic.Pointer[view.View]

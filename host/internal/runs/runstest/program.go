@@ -41,7 +41,7 @@ type Guest struct {
 	state    state
 	report   *wire.Report // of the turn that runs
 	end      turnEnd
-	requests int // of the program as far as it has run in this turn; so are the others
+	requests int // counted in this turn until now; so are the others
 	timers   int
 	outputs  int
 	steps    int
@@ -134,7 +134,7 @@ func (g *Guest) emit(kind wire.OutputKind, v any) {
 	}
 }
 
-// Once does something in the first turn that comes to it.
+// Once does something in the first turn that reaches it.
 func (g *Guest) Once(do func()) {
 	if g.steps++; g.steps > g.state.Steps {
 		g.state.Steps++

@@ -22,8 +22,8 @@ func NewKept() *Kept {
 	return &Kept{m, m, m, m}
 }
 
-// Seam is a store whose writes a test looks at, or has fail. Each function, unless it is nil,
-// is called in the place of a write, with the claim to make it with.
+// Seam is a store. A test looks at its writes, or has them fail. Each function, unless it is
+// nil, is called in the place of a write, with the claim to make it with.
 type Seam struct {
 	runstore.Store
 	Created    func(context.Context, *runstore.Record) error

@@ -6,10 +6,11 @@ import "time"
 // Times are what callers, runs and hosts wait for.
 type Times struct {
 	// QuestionGrace is how long people have to answer before the caller hears that they are
-	// asked: those who look at what happens answer meanwhile, and a model is spared a turn.
+	// asked: those who look at what happens answer in that time, and a model is spared a
+	// turn.
 	QuestionGrace time.Duration
-	// ClientGrace is how soon a caller hears of a call that it is to answer itself, while other
-	// calls of its program go on.
+	// ClientGrace is how soon a caller hears of a call that it is to answer itself, while
+	// other calls of its program continue.
 	ClientGrace time.Duration
 	// AnswerMargin bounds how much earlier than its deadline a caller gets its result. At the
 	// deadline itself it would be gone, and the run with it.
@@ -36,25 +37,26 @@ type Times struct {
 	// QueryTime bounds what the catalog may take for one turn of a guest.
 	QueryTime time.Duration
 
-	// PollEvery is how often runs that may go on without a caller are looked for.
+	// PollEvery is how often runs that may continue without a caller are looked for.
 	PollEvery time.Duration
 	// DecisionsEvery is how often decisions are, unless the store of approvals tells of one.
 	DecisionsEvery time.Duration
 	// AdvancePatience is how long an advance waits for calls of the guest before the run is
 	// suspended again.
 	AdvancePatience time.Duration
-	// FirstPause is how long a run is left alone that could not go on. The pause doubles until
-	// LongestPause.
+	// FirstPause is how long a run that could not continue is left alone. The pause doubles
+	// until LongestPause.
 	FirstPause, LongestPause time.Duration
 	// WakeTimeout bounds how long a run is kept from others to tell them of it.
 	WakeTimeout time.Duration
 
-	// ClaimPatience is how long a wait gives a process that has let go of a run to finish its
+	// ClaimPatience is how long a wait gives a process that has released a run to finish its
 	// calls. One that takes longer drives the run.
 	ClaimPatience time.Duration
 	// ClaimRetry is how often such a wait looks whether the calls are finished.
 	ClaimRetry time.Duration
-	// ClaimedAgain is how soon a run whose time is over looks again whether it has ended.
+	// ClaimedAgain is how soon a run that has run out of time looks again whether it has
+	// ended.
 	ClaimedAgain time.Duration
 
 	// ClaimLook is how often a host looks whether a claim that another host holds is free now.
@@ -79,7 +81,8 @@ type Times struct {
 	// NotedAgain is how often a build in use is noted, far below guestbuilds.UnusedFor.
 	NotedAgain time.Duration
 	// TriedAgain is how long a build that could not be kept is not tried again. Runs are
-	// suspended without it meanwhile, and do not wait for a directory that is full or locked.
+	// suspended without it until then, and do not wait for a directory that is full or
+	// locked.
 	TriedAgain time.Duration
 	// DenialPause is how often the log has a warning of one kind. Metrics count them all.
 	DenialPause time.Duration

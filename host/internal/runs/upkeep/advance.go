@@ -16,11 +16,11 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// Advancer goes on with suspended runs that no caller waits for, once one of their timers
-// is due or one of their calls has an answer. What a program puts out meanwhile is kept
-// for the next wait, and so is the result of one that ends.
+// Advancer resumes suspended runs that no caller waits for, once one of their timers is due
+// or one of their calls has an answer. What a program puts out is kept for the next wait,
+// and so is the result of one that ends.
 //
-// Hints say which run may go on: a call of this process that has settled, a decision, a
+// Hints say which run may continue: a call of this process that has settled, a decision, a
 // notice of the store. Each Times.PollEvery a poll finds what hints have missed. At most
 // Config.Advance runs are advanced at once, and sessions get their turns. A caller comes
 // first: see YieldTo.
@@ -28,7 +28,7 @@ type Advancer struct {
 	env    *drive.Env
 	runs   Runs
 	places *quota.Meter
-	hints  chan string // ids of runs that may go on; what does not fit is left to the poll
+	hints  chan string // ids of runs that may continue; what does not fit is left to the poll
 	life   context.Context
 	end    context.CancelFunc
 	loop   sync.WaitGroup
@@ -38,14 +38,14 @@ type Advancer struct {
 	mu       sync.Mutex
 	advances map[string]*advance // by run; those that wait for a place too
 	callers  map[string]int      // of runs that callers want
-	pauses   map[string]pause    // of runs that could not go on
+	pauses   map[string]pause    // of runs that could not continue
 
 	// These fields belong to the goroutine of serve.
 	retired map[string]bool // approvals that no run waits for any more
 	failed  firstFailure
 }
 
-// advance is one attempt to go on with a run.
+// advance is one attempt to resume a run.
 type advance struct {
 	leave func()        // has the run suspended as soon as it can be
 	over  chan struct{} // closed when this process does nothing more for the run
@@ -54,17 +54,17 @@ type advance struct {
 // Limits of an advancer.
 const (
 	candidatesAPlace = 8    // advances that wait for a place, for each that there is
-	maxPauses        = 4096 // runs whose pauses are remembered
+	maxPauses        = 4096 // runs with a pause that is remembered
 )
 
-// Start starts to go on with runs that no caller waits for.
+// Start starts to resume runs that no caller waits for.
 func (a *Advancer) Start() {
 	if a != nil {
 		a.loop.Go(a.serve)
 	}
 }
 
-// DueNow is how many runs can go on that the last poll has found.
+// DueNow returns how many runs the last poll has found that can continue.
 func (a *Advancer) DueNow() int {
 	if a == nil {
 		return 0
@@ -86,7 +86,7 @@ func NewAdvancer(e *drive.Env, runs Runs, places int) *Advancer {
 	return a
 }
 
-// serve looks for runs that can go on until the advancer is stopped.
+// serve looks for runs that can continue until the advancer is stopped.
 func (a *Advancer) serve() {
 	times := &a.env.Times
 	tick := time.NewTicker(times.PollEvery)
@@ -120,7 +120,7 @@ func (a *Advancer) serve() {
 	}
 }
 
-// Hint says that a run may go on.
+// Hint says that a run may continue.
 func (a *Advancer) Hint(id string) {
 	if a == nil {
 		return
@@ -159,8 +159,8 @@ func (a *Advancer) paused() int {
 	return len(a.pauses)
 }
 
-// consider has a run go on as soon as it is its session's turn, unless a caller wants it, it
-// is being advanced, or it could not go on a short time ago.
+// consider resumes a run as soon as it is its session's turn, unless a caller wants it, it
+// is being advanced, or it could not continue a short time ago.
 func (a *Advancer) consider(id string) {
 	if r := a.runs.ByID(id); r != nil && (r.Now() != run.Parked || r.Record.Claimed() && !r.CanAdvance()) {
 		return
@@ -187,10 +187,10 @@ func (a *Advancer) done(id string, one *advance) {
 	delete(a.advances, id)
 	a.mu.Unlock()
 	close(one.over)
-	a.Hint(id) // for calls that have settled meanwhile
+	a.Hint(id) // for calls that have settled by now
 }
 
-// YieldTo has a run that goes on without a caller suspended for one, and waits for that. The
+// YieldTo has a run that runs without a caller suspended for one, and waits for that. The
 // run is left to callers until release.
 func (a *Advancer) YieldTo(ctx context.Context, id string) (release func()) {
 	if a == nil {
@@ -235,7 +235,7 @@ func (a *Advancer) Stop() {
 	}
 }
 
-// attempt goes on with a run once it is the turn of its session.
+// attempt resumes a run once it is the turn of its session.
 func (a *Advancer) attempt(ctx context.Context, id string) {
 	s, err := a.sessionOf(ctx, id)
 	if err != nil {
@@ -279,13 +279,13 @@ func (a *Advancer) sessionOf(ctx context.Context, id string) (codemode.Session, 
 	return rec.Session, nil
 }
 
-// pause is how long a run is left alone that could not go on.
+// pause is how long a run that could not continue is left alone.
 type pause struct {
 	until time.Time
 	next  time.Duration
 }
 
-// couldNot leaves a run alone for a while that could not go on. The log has the first time.
+// couldNot leaves a run that could not continue alone for a while. The first time is logged.
 func (a *Advancer) couldNot(id string, f *codemode.Error) {
 	if f != nil && (f.Reason == codemode.ReasonRunBusy || f.Reason == codemode.ReasonRunUnavailable || f.Reason == codemode.ReasonRunExpired || errors.Is(f, runstore.ErrEnded)) {
 		return // another process has it, or it has ended

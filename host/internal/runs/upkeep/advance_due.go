@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// Which runs can go on is known in three places. What this process has parked, it knows
+// Which runs can continue is known in three places. What this process has parked, it knows
 // itself. What no process has, the store tells. And where a process has ended while a person
 // was asked, the store of approvals has the decision.
 
@@ -23,7 +23,7 @@ func (a *Advancer) watch() (woken <-chan string, decided <-chan struct{}) {
 	return woken, decided
 }
 
-// lookAtStore considers the runs of the store that can go on and that no process has.
+// lookAtStore considers the runs of the store that can continue and that no process has.
 func (a *Advancer) lookAtStore() {
 	s, room := a.env.Scheduler(), a.room()
 	if s == nil {
@@ -46,8 +46,9 @@ func (a *Advancer) lookAtStore() {
 	}
 }
 
-// looksAtDecisions reports whether decisions about runs that no process has are to be looked for.
-// A store of several hosts has a run taken over whose host has ended, and then that host waits.
+// looksAtDecisions reports whether decisions about runs that no process has are to be looked
+// for. A store of several hosts has a run taken over after its host has ended, and then the
+// new host waits.
 func (a *Advancer) looksAtDecisions() bool {
 	_, shared := a.env.Store.(runstore.Shared)
 	return !shared && !a.env.Volatile() && a.env.StoreID() != ""

@@ -117,7 +117,8 @@ func TestWhatIsNotForAnAdvancer(t *testing.T) {
 	}
 }
 
-// TestPausesAreBounded: however many runs cannot go on, no more than maxPauses are remembered.
+// TestPausesAreBounded: however many runs cannot continue, no more than maxPauses are
+// remembered.
 func TestPausesAreBounded(t *testing.T) {
 	t.Parallel()
 	clock := &stoppedClock{now: time.Now()}
@@ -136,7 +137,7 @@ func TestPausesAreBounded(t *testing.T) {
 }
 
 // TestACallerComesFirst: while a caller has a run it is not advanced, and a hint that comes
-// meanwhile is no advance later either.
+// in that time is no advance later either.
 func TestACallerComesFirst(t *testing.T) {
 	t.Parallel()
 	store := &brokenStore{err: runstore.ErrNotFound}
@@ -169,7 +170,7 @@ func TestNoAdvancer(t *testing.T) {
 	}
 }
 
-// dueStore has runs that are due and cannot go on.
+// dueStore has runs that are due and cannot continue.
 type dueStore struct {
 	brokenStore
 	due []string

@@ -13,10 +13,10 @@ import (
 )
 
 // A parked run that no call holds here is left to any process of the store, and this one
-// keeps what it knows of it: it goes on with the run faster, and the run has its place
-// among those of its session. Another process that goes on with the run does not tell.
-// So a process looks in the store for what it keeps of runs that have moved: before it
-// refuses a place, where it lists runs, and now and then.
+// keeps what it knows of it: it resumes the run faster, and the run has its place among the
+// runs of its session. Another process that resumes the run does not tell. So a process
+// looks in the store for what it keeps of runs that have moved: before it refuses a place,
+// where it lists runs, and now and then.
 
 // idleRun is a parked run that this process has no claim of, as it was at a moment.
 type idleRun struct {
@@ -49,8 +49,8 @@ type Moved struct {
 
 func NewMoved(e *run.Env, runs Runs) *Moved { return &Moved{env: e, runs: runs} }
 
-// LetGo lets go of idle runs that have moved. It reports whether there were any
-// since a moment.
+// LetGo releases idle runs that have moved. It reports whether there were any since a
+// moment.
 func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,8 +67,8 @@ func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err err
 	return m.found.After(since), err
 }
 
-// LeaveMoved lets go of those runs that the store no longer has as they were, and returns
-// how many they are. The records were listed after the runs.
+// LeaveMoved releases those runs that the store no longer has as they were, and returns how
+// many they are. The records were listed after the runs.
 func LeaveMoved(idle []idleRun, records []*runstore.Record) (moved int) {
 	stored := make(map[string]*runstore.Record, len(records))
 	for _, rec := range records {

@@ -12,11 +12,11 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// A run that was never suspended is in no store. If its host is killed while a
-// person is asked about one of its calls, nothing but the question stays. So a run
-// reserves its id in the store before it asks anyone, and the question says which
-// store that is: a reservation ends with the process that holds it, and a question whose
-// run is neither stored nor reserved is an orphan.
+// A run that was never suspended is in no store. If its host is killed while a person is
+// asked about one of its calls, nothing but the question stays. So a run reserves its id in
+// the store before it asks anyone, and the question says which store that is: a reservation
+// ends with the process that holds it, and a question of a run that is neither stored nor
+// reserved is an orphan.
 
 // EndOrphans cancels the questions of runs that no host can continue.
 func (e *Sweeper) EndOrphans(ctx context.Context) error {

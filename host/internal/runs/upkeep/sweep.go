@@ -68,8 +68,8 @@ func (e *Sweeper) sweepOnce(ctx context.Context) {
 	}
 }
 
-// countForeign counts the suspended runs that no guest of this host can go on with, for
-// the metrics, and warns of them once.
+// countForeign counts the suspended runs that no guest of this host can resume, for the
+// metrics, and warns of them once.
 func (e *Sweeper) countForeign(ctx context.Context) {
 	records, err := e.Store.List(ctx)
 	if err != nil {
