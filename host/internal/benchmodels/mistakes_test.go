@@ -167,7 +167,7 @@ func hub(t testing.TB) string {
 	return web.URL
 }
 
-// notes is a namespace with verbs that take positional arguments.
+// notes returns a namespace with verbs that take positional arguments.
 func notes() namespaces.Registration {
 	positional := func(tool string, names ...string) namespaces.Call {
 		return namespaces.Call{Tool: tool, Mapping: namespaces.Mapping{Kind: namespaces.MapPositional, Positional: names}}

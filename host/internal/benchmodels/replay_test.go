@@ -169,7 +169,7 @@ func (r *replayer) batched(k task, db database) cost {
 	return talk.end()
 }
 
-// relayTools are the tools of a server that finds tools and calls them, one by one.
+// relayTools returns the tools of a server that finds tools and calls them, one by one.
 func relayTools(t testing.TB) []catalog.Tool {
 	t.Helper()
 	var all []catalog.Tool

@@ -19,7 +19,7 @@
 //
 //   - Hosts: kill -9, SIGTERM, SIGSTOP for longer than a lease. Their plugin: kill -9.
 //   - Clocks of hosts: set by two hours, forward or back, and set right again. The hosts are
-//     built with a package time with a wall clock that the test makes wrong.
+//     built with a package time of the test's own, which makes the wall clock wrong.
 //   - Network: partitions from the database, from the other hosts, or from both; messages
 //     that arrive late, some after the lease is over; answers that are held back, so that a
 //     commit stands and its answer comes late or never; resets. A cable that is pulled for a

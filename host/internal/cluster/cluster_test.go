@@ -102,7 +102,7 @@ func TestAskTellsAndReplies(t *testing.T) {
 }
 
 // TestWhatPeopleAreAskedTravels: the other host knows that a caller asks people itself, and
-// its reply has what they are asked. A result that does not wait has nothing to ask.
+// its reply has what people are asked. A result that does not wait has nothing to ask.
 func TestWhatPeopleAreAskedTravels(t *testing.T) {
 	t.Parallel()
 	c, result := secretOf(t, "s"), &codemode.Result{Status: codemode.StatusWaiting, RunID: "run_1", Reason: codemode.ReasonApproval, Telemetry: codemode.NewTelemetry()}

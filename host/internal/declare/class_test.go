@@ -33,7 +33,7 @@ var jobTools = func() []catalog.Tool {
 	return out
 }()
 
-// jobScope is a scope with results that have methods.
+// jobScope returns a scope with results that have methods.
 func jobScope(t testing.TB) *namespaces.Scope {
 	t.Helper()
 	job := &namespaces.Class{Name: "Job", Key: "job"}

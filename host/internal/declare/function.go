@@ -60,7 +60,7 @@ func (w *scopeWriter) function(f function, c namespaces.Call, indent int) functi
 	return f
 }
 
-// aboutFunction returns the comment of a function, without the part about its parameters.
+// aboutFunction returns the comment of a function before the comment of its parameters.
 func aboutFunction(tool *catalog.Tool) []string {
 	out := lines(tool.Description)
 	if len(out) == 0 {

@@ -112,7 +112,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// args are the arguments of quoin mcp serve.
+// args returns the arguments of quoin mcp serve.
 func (w *world) args() []string {
 	return []string{"mcp", "serve", "--config", w.config, "--state", filepath.Join(w.dir, "state"), "--plugins", "none"}
 }

@@ -45,6 +45,6 @@
 //
 // # What it does not do
 //
-// It does not know who opens a link in a browser: give a link only to the one that its calls
-// are for.
+// It does not know who opens a link in a browser: give a link only to the person who makes
+// the calls that it is for.
 package oauth

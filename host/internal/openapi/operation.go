@@ -67,8 +67,8 @@ var ownHeaders = words(`accept accept-encoding authorization connection content-
 // headerName is what the name of a header looks like.
 var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// parameters reads those of the operation, and those of the path that it does not have
-// itself.
+// parameters reads the parameters of the operation, and the parameters of the path that the
+// operation does not have itself.
 func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.Node) (reason string) {
 	type place struct{ name, in string }
 	seen := map[place]bool{}

@@ -115,7 +115,7 @@ func (m *Meter) denied(o Owner, n int64) *Denied {
 // Whose says which limit was hit.
 type Whose string
 
-// The limits it may be.
+// The limits that may be hit.
 const (
 	OfSession Whose = "session"
 	OfAgent   Whose = "agent"

@@ -100,7 +100,7 @@ func (p *provider) keySet() any {
 	return map[string]any{"keys": set}
 }
 
-// claims are the claims of a good token, with changes; a nil value removes a claim.
+// claims returns the claims of a good token, with changes; a nil value removes a claim.
 func (p *provider) claims(changes jwt.MapClaims) jwt.MapClaims {
 	c := jwt.MapClaims{
 		"iss": p.server.URL, "aud": audience, "sub": "alice", "client_id": "claude", "scope": "openid mcp:use",
@@ -137,7 +137,7 @@ func (p *provider) sign(kid string, key any, claims jwt.MapClaims, header map[st
 	return signed
 }
 
-// settings are the settings of a server that takes the provider's tokens.
+// settings returns the settings of a server that takes the provider's tokens.
 func (p *provider) settings() Config {
 	return Config{
 		Issuer: p.server.URL, Audience: audience, Scopes: []string{"mcp:use"},

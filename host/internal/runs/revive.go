@@ -138,7 +138,7 @@ func (v *reviver) endDeadRun(ctx context.Context, rec *runstore.Record, claim ru
 	return f
 }
 
-// deadRun is the failure of a run that was running when its host was killed.
+// deadRun returns the failure of a run that was running when its host was killed.
 func deadRun(rec *runstore.Record) *codemode.Error {
 	var unknown []string
 	for _, c := range rec.Calls {

@@ -90,7 +90,7 @@ func (t *Table) checkRequests(reqs []wire.Request) *codemode.Error {
 	return nil
 }
 
-// add adds a new call with bytes that are charged. The caller holds mu.
+// add adds a new call. Its bytes are charged. The caller holds mu.
 func (t *Table) add(q wire.Request) *Entry {
 	c := &Entry{Call: runstore.Call{
 		ID:             q.ID,

@@ -14,10 +14,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// A program with an MCP server in its text waits until the server was tried once, which may
-// take as long as the start of a program or of a container takes. One that computes the name
-// waits for all servers with tools that no pins tell. A guest that has started cannot wait:
-// it reads in the middle of a turn which servers there are.
+// A program that names an MCP server in its text waits until the server was tried once,
+// which may take as long as the start of a program or of a container takes. One that
+// computes the name waits for all servers with tools that no pins tell. A guest that has
+// started cannot wait: it reads in the middle of a turn which servers there are.
 
 // awaitServers waits, before the program starts, for the servers that it names.
 func (d *driver) awaitServers(code string) {

@@ -119,8 +119,8 @@ func TestAWaitGetsOnHoweverShort(t *testing.T) {
 	})
 }
 
-// TestTheDeadlineOfACaller: a caller with a deadline in its context gets its result before,
-// by a tenth of its time and at most by a second, so that the run is not lost.
+// TestTheDeadlineOfACaller: a caller with a deadline in its context gets its result before
+// the deadline, by a tenth of its time and at most by a second, so that the run is not lost.
 func TestTheDeadlineOfACaller(t *testing.T) {
 	for _, tt := range []struct{ deadline, want time.Duration }{
 		{10 * time.Minute, 10*time.Minute - time.Second},

@@ -102,7 +102,7 @@ type driverLock struct {
 
 	// These fields belong to the holder.
 	turns  int              // of the guest that goroutines of calls have run
-	result *codemode.Result // the result that one of them has
+	result *codemode.Result // the result of one of them
 	onCall bool             // the holder is the goroutine of a call
 	next   []callJob        // what it performs next
 }

@@ -214,9 +214,9 @@ func (p *printer) leave(t *testing.T, why error) *codemode.Result {
 	return (<-lost).Result
 }
 
-// TestALostCallerLosesNoOutput: what a program puts out while a caller waits that then
-// leaves is in the next result, at the same host and at the next one. A caller that has run
-// out of time takes it.
+// TestALostCallerLosesNoOutput: what a program has put out for a caller that has left is in
+// the next result, at the same host and at the next one. A caller that has run out of time
+// takes it.
 func TestALostCallerLosesNoOutput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		why         error

@@ -316,7 +316,7 @@ var waits = map[string]func(*testing.T, *Host, string) *codemode.Result{
 
 // TestACallOfUnknownRecordIsNeitherMadeNorRejected: the store refuses the checkpoint of a
 // call, or has made it and its answer is lost. The program is not told that the call was not
-// made, which a host may make that resumes from the store; nor is it made here.
+// made, because a host that resumes from the store may make it; nor is it made here.
 func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
 		commits int

@@ -94,8 +94,8 @@ func markerOf(value json.RawMessage, room int, guidance string) json.RawMessage 
 	return out
 }
 
-// cut returns the length of the longest prefix of a JSON text with tokens that, by the sizes
-// given to them, take at most room. A token is a character or an escape sequence, and two
+// cut returns the length of the longest prefix of a JSON text that takes at most room, by
+// the sizes given to its tokens. A token is a character or an escape sequence, and two
 // escapes that are one character are one token.
 func cut(text []byte, room int, size func(token []byte) int) (n int) {
 	for n < len(text) {

@@ -123,8 +123,8 @@ func (r *Run) createScope(ctx context.Context, reg *namespaces.Registration) (an
 
 var errScopePanicked = errors.New("its own code panicked")
 
-// scopeError is the file of a namespace without a scope, which could not be made: touching
-// the global throws this.
+// scopeError returns the file of a namespace when its scope could not be made: touching the
+// global throws this.
 func scopeError(reg *namespaces.Registration, err error) []byte {
 	e := unavailable(reg, err)
 	b, merr := json.Marshal(map[string]any{"error": e.CallError})

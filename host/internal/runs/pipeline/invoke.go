@@ -88,7 +88,7 @@ func (c *call) invokeTool(ctx context.Context, inv catalog.Invocation) (json.Raw
 	return c.run.ask(ctx, c)
 }
 
-// lost rejects a call of a tool that has lost its callback.
+// lost rejects a call of a tool when its callback is gone.
 func lost(tool *catalog.Tool) *fault.Rejection {
 	e := fault.Reject(fault.CodeCatalogChanged, "Tool %s was answered by a callback of the process that started this run, which is gone.", tool.ID())
 	e.ToolID = tool.ID()

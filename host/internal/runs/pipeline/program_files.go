@@ -26,8 +26,8 @@ func (r Files) programsFile() []byte {
 	return view.Encode(list)
 }
 
-// programFile is the text of a program that a call has allowed the run to start. After a
-// restart of the host only the key is left, which is as good: it is the key of the text.
+// programFile returns the text of a program that a call has allowed the run to start. After
+// a restart of the host only the key is left, which is as good: it is the key of the text.
 func (r Files) programFile(key string) (data []byte, found bool) {
 	r.saved.mu.Lock()
 	p := r.saved.byKey[key]

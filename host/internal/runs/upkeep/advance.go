@@ -57,7 +57,7 @@ const (
 	maxPauses        = 4096 // runs with a pause that is remembered
 )
 
-// Start starts to resume runs that no caller waits for.
+// Start has the advancer resume runs that no caller waits for.
 func (a *Advancer) Start() {
 	if a != nil {
 		a.loop.Go(a.serve)
@@ -190,8 +190,8 @@ func (a *Advancer) done(id string, one *advance) {
 	a.Hint(id) // for calls that have settled by now
 }
 
-// YieldTo has a run that runs without a caller suspended for one, and waits for that. The
-// run is left to callers until release.
+// YieldTo has a run without a caller suspended, to give it to a caller, and waits for that.
+// The run is left to callers until release.
 func (a *Advancer) YieldTo(ctx context.Context, id string) (release func()) {
 	if a == nil {
 		return func() {}
