@@ -93,7 +93,8 @@ func (s *signature) parameters(tool *catalog.Tool) string {
 	return "...args: unknown[]"
 }
 
-// input is for a function that takes the input as its first argument, but for what is fixed.
+// input writes the parameters of a function that takes the input as its first argument, but
+// for what is fixed.
 func (s *signature) input(free bool) string {
 	if s.document == nil {
 		of := anyObject
@@ -114,7 +115,8 @@ func (s *signature) input(free bool) string {
 	return "input" + optional + ": " + text + ", " + optionsAfterInput
 }
 
-// fields is for a function with arguments that are properties of the input.
+// fields writes the parameters of a function with arguments that are properties of the
+// input.
 func (s *signature) fields() string {
 	names := s.mapping.Positional
 	if s.method {

@@ -140,7 +140,8 @@ func (r *run) checkEffects() {
 	}
 }
 
-// checkAnswers is the rule Answers, for runs with a result that says what they were told.
+// checkAnswers checks the rule Answers, for runs with a result that says what they were
+// told.
 func (r *run) checkAnswers() {
 	ends := r.of(Completed)
 	if len(ends) == 0 {
