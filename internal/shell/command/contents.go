@@ -5,10 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
-	"path"
-	"slices"
-	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
 )
@@ -36,60 +32,6 @@ const (
 type contents struct {
 	code, data []string // of programs that run what is in them, and of others
 	loaders    []string // programs that may load more
-}
-
-// runs notes what a program that runs code may run.
-func (c *contents) runs(r *reading, exe *executable, args []word) {
-	c.code = append(c.code, r.paths(args)...)
-	if name := exe.name; !slices.Contains(c.loaders, name) {
-		c.loaders = append(c.loaders, name)
-	}
-	for name := range strings.FieldsSeq(buildFiles[exe.kind()]) {
-		c.code = append(c.code, r.paths([]word{literal(name)})...)
-		for _, a := range args { // -C DIR
-			c.code = append(c.code, r.paths([]word{literal(path.Join(a.text, name))})...)
-		}
-	}
-}
-
-// paths are what words may name, from each directory that the command may run in.
-func (r *reading) paths(args []word) (out []string) {
-	for _, a := range args {
-		_, value, _ := strings.Cut(a.text, "=")
-		for _, dir := range r.dirs {
-			for _, text := range []string{a.text, value} {
-				switch {
-				case text == "" || dir == "":
-				case path.IsAbs(text):
-					out = append(out, text)
-				default:
-					out = append(out, dir+"/"+text)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// files are those that an approval of the line is for. Where a program takes commands from its input, or a part of the line
-// is not understood, any file may be one of commands.
-func (r *reading) files() (out []File) {
-	all := r.contents.code
-	if r.deaf || !r.plain {
-		all = append(slices.Clone(all), r.contents.data...)
-	}
-	slices.Sort(all)
-	for _, p := range slices.Compact(all) {
-		if st, err := os.Stat(p); err != nil || !st.Mode().IsRegular() {
-			continue
-		}
-		if len(out) == maxContents {
-			r.unclear("it names more than %d files", maxContents)
-			break
-		}
-		out = append(out, File{Path: p, Digest: contentDigest(p)})
-	}
-	return out
 }
 
 func contentDigest(p string) string {

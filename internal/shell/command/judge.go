@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -176,4 +177,97 @@ func (r *reading) line(line string, dialect syntax.LangVariant) (p piece) {
 		return piece{}
 	}
 	return r.statements(file.Stmts)
+}
+
+// words reads words. One that is not plain makes the reading unclear, and has its source
+// as text.
+func (r *reading) words(list []*syntax.Word) []word {
+	var out []word
+	for _, w := range list {
+		out = append(out, r.word(w))
+	}
+	return out
+}
+
+func (r *reading) word(w *syntax.Word) word {
+	b := wordBuilder{}
+	for i, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			b.unquoted(part.Value, i == 0, len(w.Parts) == 1)
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				b.problem = "$'…' has escapes"
+			}
+			b.literal(part.Value)
+		case *syntax.DblQuoted:
+			b.doubleQuoted(part)
+		default:
+			b.problem = expansionName(part)
+		}
+	}
+	if b.problem == "" && b.brace && (strings.Contains(b.text, ",") || strings.Contains(b.text, "..")) {
+		b.problem = "braces stand for several words"
+	}
+	if b.problem != "" {
+		r.unclear("a word is not plain: %s", b.problem)
+		r.inside(w)
+		src := source(w)
+		return word{text: src, quoted: quote(src), glob: true, open: true}
+	}
+	return b.word()
+}
+
+// runs notes what a program that runs code may run.
+func (c *contents) runs(r *reading, exe *executable, args []word) {
+	c.code = append(c.code, r.paths(args)...)
+	if name := exe.name; !slices.Contains(c.loaders, name) {
+		c.loaders = append(c.loaders, name)
+	}
+	for name := range strings.FieldsSeq(buildFiles[exe.kind()]) {
+		c.code = append(c.code, r.paths([]word{literal(name)})...)
+		for _, a := range args { // -C DIR
+			c.code = append(c.code, r.paths([]word{literal(path.Join(a.text, name))})...)
+		}
+	}
+}
+
+// paths are what words may name, from each directory that the command may run in.
+func (r *reading) paths(args []word) (out []string) {
+	for _, a := range args {
+		_, value, _ := strings.Cut(a.text, "=")
+		for _, dir := range r.dirs {
+			for _, text := range []string{a.text, value} {
+				switch {
+				case text == "" || dir == "":
+				case path.IsAbs(text):
+					out = append(out, text)
+				default:
+					out = append(out, dir+"/"+text)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// files are those that an approval of the line is for. Where a program takes commands from its input, or a part of the line
+// is not understood, any file may be one of commands.
+func (r *reading) files() (out []File) {
+	all := r.contents.code
+	if r.deaf || !r.plain {
+		all = append(slices.Clone(all), r.contents.data...)
+	}
+	slices.Sort(all)
+	for _, p := range slices.Compact(all) {
+		if st, err := os.Stat(p); err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		if len(out) == maxContents {
+			r.unclear("it names more than %d files", maxContents)
+			break
+		}
+		out = append(out, File{Path: p, Digest: contentDigest(p)})
+	}
+	return out
 }

@@ -18,45 +18,6 @@ type word struct {
 // literal is a word of this text.
 func literal(text string) word { return word{text: text, quoted: quote(text)} }
 
-// words reads words. One that is not plain makes the reading unclear, and has its source
-// as text.
-func (r *reading) words(list []*syntax.Word) []word {
-	var out []word
-	for _, w := range list {
-		out = append(out, r.word(w))
-	}
-	return out
-}
-
-func (r *reading) word(w *syntax.Word) word {
-	b := wordBuilder{}
-	for i, part := range w.Parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			b.unquoted(part.Value, i == 0, len(w.Parts) == 1)
-		case *syntax.SglQuoted:
-			if part.Dollar {
-				b.problem = "$'…' has escapes"
-			}
-			b.literal(part.Value)
-		case *syntax.DblQuoted:
-			b.doubleQuoted(part)
-		default:
-			b.problem = expansionName(part)
-		}
-	}
-	if b.problem == "" && b.brace && (strings.Contains(b.text, ",") || strings.Contains(b.text, "..")) {
-		b.problem = "braces stand for several words"
-	}
-	if b.problem != "" {
-		r.unclear("a word is not plain: %s", b.problem)
-		r.inside(w)
-		src := source(w)
-		return word{text: src, quoted: quote(src), glob: true, open: true}
-	}
-	return b.word()
-}
-
 // source is a word as it was written.
 func source(w *syntax.Word) string {
 	var s strings.Builder
