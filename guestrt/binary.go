@@ -34,7 +34,7 @@ func openBinary(path string) (*binary, error) {
 	return b, nil
 }
 
-// check hashes the executable and refuses one whose snapshots could not be
+// check hashes the executable and refuses it if its snapshots could not be
 // restored: they hold addresses of its code, which must not move.
 func (b *binary) check() error {
 	info, err := b.file.Stat()
@@ -98,8 +98,7 @@ func BuildOf(path string) ([32]byte, error) {
 	return b.id, b.file.Close()
 }
 
-// workerKind is what tells the workers of one engine from those of the other before
-// one runs.
+// workerKind tells the workers of the two engines apart before one runs.
 type workerKind struct {
 	engine Engine
 	// name is the worker's executable next to the host's.

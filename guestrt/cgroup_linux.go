@@ -257,7 +257,7 @@ func (g *group) outOfMemory() bool {
 	return err == nil && i >= 0 && i+1 < len(events) && events[i+1] != "0"
 }
 
-// remove ends a group whose process is gone.
+// remove ends a group when its process is gone.
 func (g *group) remove() error {
 	if g == nil {
 		return nil

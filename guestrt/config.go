@@ -8,8 +8,8 @@ import (
 
 // Config configures a Pool. The zero value works.
 type Config struct {
-	// Engine says which engine runs the guests. Defaults to that of the worker at
-	// GuestPath.
+	// Engine says which engine runs the guests. Defaults to the engine of the
+	// worker at GuestPath.
 	Engine Engine
 	// GuestPath is the executable of the default engine's worker. Defaults to
 	// "quoin-guest" next to the running executable, then to the running executable

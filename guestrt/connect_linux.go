@@ -36,8 +36,8 @@ func connect(socket bool) (ours io.ReadWriteCloser, args []string, theirs []*os.
 	return wire.Pipes{From: from, To: to}, selfexec.Args(), []*os.File{fromHost, toHost}, nil
 }
 
-// pipe returns the ends of a pipe, the one that is read from first. That of index ours
-// does not block.
+// pipe returns the ends of a pipe, the one that is read from first. The end at index
+// ours does not block.
 func pipe(ours int) ([2]uintptr, error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {

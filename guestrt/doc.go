@@ -6,7 +6,7 @@
 //
 // A process is one sealed child that holds at most one guest. A Pool keeps some
 // of them warm. A Worker is a lease on a process: Acquire gives it out, Release
-// ends it. A WorkerError is the error of everything that did not come to a report,
+// ends it. A WorkerError is the error of everything that ended without a report,
 // in the words of the result contract.
 //
 //	pool, err := guestrt.NewPool(ctx, guestrt.Config{})
@@ -27,8 +27,8 @@
 //
 // # Time
 //
-// The guest is asked to stop 50 ms before the deadline and usually answers with
-// a report whose error code is "timeout". At the deadline the process is killed
+// The guest is asked to stop 50 ms before the deadline and usually answers with a
+// report with the error code "timeout". At the deadline the process is killed
 // whatever it does, and the call returns an WorkerError of that code. A cancelled
 // context kills at once.
 //

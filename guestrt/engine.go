@@ -3,8 +3,8 @@ package guestrt
 import "strings"
 
 // Engine says which JavaScript engine runs the guests. Each engine has a worker of its
-// own, and a snapshot goes on in a worker of the engine that took it. The zero value
-// takes the engine of the worker that Config.GuestPath names; without one it is EngineAuto.
+// own, and a snapshot resumes in a worker of the engine that took it. The zero value takes
+// the engine of the worker that Config.GuestPath names; without one it is EngineAuto.
 type Engine string
 
 const (

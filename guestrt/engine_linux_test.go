@@ -111,8 +111,8 @@ func TestOnlyPlainEngineIDsAreTaken(t *testing.T) {
 	}
 }
 
-// workersOfBothEngines returns a worker of each engine. That of the native one is the
-// default's under another id, so that no C compiler is needed.
+// workersOfBothEngines returns a worker of each engine. The native engine's worker is
+// the default's under another id, so that no C compiler is needed.
 func workersOfBothEngines(t *testing.T) (byDefault, native string) {
 	t.Helper()
 	byDefault, err := hosttest.DefaultGuest()

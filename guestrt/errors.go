@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// WorkerError says why a call did not come to a report. Code, Reason and Phase use
+// WorkerError says why a call ended without a report. Code, Reason and Phase use
 // the words of the result contract; Reason may be empty.
 type WorkerError struct {
 	Code, Reason, Phase, Message string
@@ -125,9 +125,9 @@ func exitError(state *os.ProcessState, cause *WorkerError, lastWords string) *Wo
 	}
 }
 
-// outOfMemory recognises the Go runtime's fatal errors for heap and stack, also those of a
-// thread that it needs. A program can only cause them outside the guest heap: while it is
-// parsed, or while its values are converted.
+// outOfMemory recognises the Go runtime's fatal errors for heap and stack, also the errors
+// for a thread that it needs. A program can only cause them outside the guest heap: while
+// it is parsed, or while its values are converted.
 func outOfMemory(lastWords string) bool {
 	return slices.ContainsFunc([]string{
 		"out of memory", "cannot allocate memory", "stack overflow", "stack exceeds",

@@ -192,8 +192,8 @@ type leftover struct {
 
 // TestEveryLayerCanFail forbids one layer after another: required isolation
 // refuses and says why, unless the layer is one it can do without, and best-effort
-// goes on with the tier that is left. It does so for a system with user namespaces
-// and for one without.
+// continues with the tier that is left. It does so for a system with user
+// namespaces and for one without.
 func TestEveryLayerCanFail(t *testing.T) {
 	base, err := Inspect(context.Background(), Config{GuestPath: guestPath})
 	if err != nil {

@@ -118,7 +118,7 @@ func TestAnEmptySessionGetsNoUsedWorker(t *testing.T) {
 func TestAnUnusedWorkerGoesBackToThePool(t *testing.T) {
 	p := newPool(t, Config{Prepared: 1})
 	w := acquire(t, p, "a")
-	// Room for one more, whatever the refill has done meanwhile.
+	// Room for one more, whatever the refill has done by then.
 	p.warm.surge.Add(2)
 	p.Release(w)
 	if !w.p.alive() || p.warm.ready.take(func(c *process) bool { return c == w.p }) == nil {

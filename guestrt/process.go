@@ -242,7 +242,7 @@ func (p *process) answer(ctx context.Context, files FileFunc) (wire.Message, err
 	}
 }
 
-// broken accounts for a conversation that cannot go on, and waits for the end of the
+// broken accounts for a conversation that cannot continue, and waits for the end of the
 // process. A message that is too large to be sent is the caller's doing; the process is
 // ended all the same, because it waits for one that will never come.
 func (p *process) broken(err error) *WorkerError {

@@ -11,9 +11,8 @@ import (
 
 // NewPool finds the guest executable, proves that it works by starting one
 // worker, and returns a pool that starts the others in the background. ctx
-// bounds only this call. It fails with an *WorkerError of code runtime_unavailable,
-// whose message names the missing layers if isolation is required and cannot be
-// had.
+// bounds only this call. It fails with a *WorkerError of code runtime_unavailable.
+// Its message names the missing layers if isolation is required and cannot be had.
 func NewPool(ctx context.Context, c Config) (*Pool, error) {
 	c = c.filled()
 	if err := c.Isolation.check(); err != nil {

@@ -27,7 +27,7 @@ type Worker struct {
 
 // Start makes a guest and runs the cell until it waits, returns or fails. The
 // files serve every later call of this guest. A zero deadline does not bound it. A
-// deadline comes later by the time for which this process stands still meanwhile.
+// deadline comes later by the time for which this process stands still before it.
 func (w *Worker) Start(ctx context.Context, c wire.Cell, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,8 @@ func (w *Worker) Turn(ctx context.Context, in []wire.Settlement, deadline time.T
 	return w.report(ctx, &wire.Turn{Settlements: in, BudgetMicros: budget(deadline)}, deadline)
 }
 
-// ReplayStart is Start for a replay of a guest's first turn. Trace is that of the turn's report.
+// ReplayStart is Start for a replay of a guest's first turn. Trace is the trace of the turn's
+// report.
 func (w *Worker) ReplayStart(ctx context.Context, c wire.Cell, trace []byte, files FileFunc, deadline time.Time) (*wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,8 +15,8 @@ const (
 	// what comes after is read and dropped.
 	maxLogLine  = 1 << 10
 	maxLogLines = 200
-	// tooManyLines is more than a dying worker says. One that goes on keeps the
-	// host busy, and is killed.
+	// tooManyLines is more than a dying worker says. A worker that says more
+	// keeps the host busy, and is killed.
 	tooManyLines = 10 * maxLogLines
 	// maxLastOutput is how much of the log helps to classify an ending.
 	maxLastOutput = 4 << 10

@@ -48,7 +48,7 @@ func (s *stage) configure(name string) (path string, err error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// environment is that of all hosts.
+// environment returns the environment of all hosts.
 func (s *stage) environment() []string {
 	if s.secret == "" {
 		s.secret = rand.Text() + rand.Text()

@@ -45,7 +45,7 @@ var kinds = []struct{ name, code, want string }{
 	{"waits for a timer", `await new Promise(done => setTimeout(done, 2000)); return "in time"`, `"in time"`},
 }
 
-// caller is whose runs they are.
+// caller is the session of the runs.
 var caller = host.Session{SessionID: "demo"}
 
 // play is the demonstration. It fails unless every run completes.

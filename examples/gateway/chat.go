@@ -111,7 +111,7 @@ func (c *chat) decide(ctx context.Context, a *policy.Approval) error {
 	return nil
 }
 
-// errNotAnswered ends a chat whose input ends at a question. The question stays.
+// errNotAnswered ends a chat when its input ends at a question. The question stays.
 var errNotAnswered = errors.New("the question has no answer yet: it is asked again when the conversation goes on")
 
 // answer asks for what a tool wants to know.

@@ -14,14 +14,14 @@ import (
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
-// conversation is all that is needed to go on in another process: what was said, in the
+// conversation is all that another process needs to continue: what was said, in the
 // words of the provider's API, and the calls that have no answer yet.
 type conversation struct {
 	ID       string              `json:"id"`
 	Provider modeltools.Provider `json:"provider"`
 	// Items are the messages so far, as the provider takes them.
 	Items []json.RawMessage `json:"items"`
-	// Calls are those of the model's last reply, until all of them are answered.
+	// Calls are the calls of the model's last reply, until all of them are answered.
 	Calls []call `json:"calls,omitempty"`
 	// ModelsTurn says that the last item is for the model to reply to.
 	ModelsTurn bool `json:"modelsTurn,omitempty"`

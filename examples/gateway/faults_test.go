@@ -49,7 +49,7 @@ type heard struct {
 	results []string
 }
 
-// converse says one thing and advances the conversation as far as it goes.
+// converse says one thing and advances the conversation until it stops.
 func converse(t *testing.T, g *gateway, c *conversation, text string) (h heard, err error) {
 	t.Helper()
 	if text != "" {

@@ -30,7 +30,7 @@ type options struct {
 	stateDir string
 	tools    []catalog.Tool
 	host     host.Config // without what open adds
-	ask      []string    // tools whose calls wait for a person, as patterns
+	ask      []string    // tools with calls that wait for a person, as patterns
 }
 
 // gateway puts conversations with a model in front of a host.
@@ -46,7 +46,7 @@ type gateway struct {
 	watching map[string]func(event) // by conversation: who is told of nested calls
 }
 
-// open starts a gateway on a state directory. What an earlier process left there goes on.
+// open starts a gateway on a state directory. What an earlier process left there continues.
 func open(ctx context.Context, o options) (_ *gateway, err error) {
 	g := &gateway{model: o.model, tools: o.tools, watching: map[string]func(event){}}
 	api, ok := apis[o.provider]
@@ -85,8 +85,8 @@ func open(ctx context.Context, o options) (_ *gateway, err error) {
 	return g, nil
 }
 
-// close stops the gateway. Programs that wait, or get to where they do so within 10 s, go
-// on in the next process.
+// close stops the gateway. Programs that wait, or get to where they do so within 10 s,
+// continue in the next process.
 func (g *gateway) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -30,7 +30,7 @@ func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// through is a provider whose requests go through a transport.
+// through returns a provider that sends its requests through a transport.
 func through(p modeltools.Provider, base string, transport http.RoundTripper) provider {
 	client := &http.Client{Transport: transport}
 	if p == modeltools.ProviderAnthropic {

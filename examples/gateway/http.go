@@ -17,7 +17,7 @@ import (
 const maxBody = 1 << 20
 
 // api serves conversations over HTTP. Messages, answers and continue respond with events
-// as they happen, as server-sent events; the work goes on when the reader has left.
+// as they happen, as server-sent events; the work continues when the reader has left.
 func (g *gateway) api() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/conversations/{id}/messages", g.postMessage)

@@ -226,8 +226,8 @@ func TestWhoMayAsk(t *testing.T) {
 	}
 }
 
-// TestACallOfALostProcess: of a program whose process ended before its run was stored, the
-// model is told that it may have had effects. It is not run again.
+// TestACallOfALostProcess: when the process of a program ended before the run was stored,
+// the model is told that the program may have had effects. It is not run again.
 func TestACallOfALostProcess(t *testing.T) {
 	e := &scripted.Endpoint{Script: []scripted.Turn{programTurn(`return 1;`), valueOf}}
 	g := start(t, options{provider: modeltools.ProviderResponses, baseURL: endpoint(t, e)(modeltools.ProviderResponses)})

@@ -54,9 +54,9 @@ func questionOf(a *policy.Approval) *question {
 	return &question{ID: a.ID, Title: a.Title, Description: a.Description, Tool: a.ToolName, Input: a.Input, Decisions: a.Allowed, Asks: a.Questions}
 }
 
-// advance goes on with a conversation until a person has to say something: a decision
+// advance continues a conversation until a person has to say something: a decision
 // about the approvals that it returns, or else a message. Everything is stored before
-// it is acted on, so that another process can go on from wherever this one ends.
+// it is acted on, so that another process can continue from wherever this one ends.
 func (g *gateway) advance(ctx context.Context, c *conversation, tell func(event)) ([]*policy.Approval, error) {
 	for range maxModelTurns {
 		asked, err := g.answerCalls(ctx, c, tell)
@@ -155,7 +155,7 @@ func (g *gateway) answer(ctx context.Context, c *conversation, call *call, tell 
 }
 
 // startedBy is the id of the call that has started the run of a call: its own, but for a
-// wait the earlier one's. Only that may go on with the run.
+// wait the earlier one's. Only that call may continue the run.
 func (g *gateway) startedBy(ctx context.Context, c *conversation, call *call) string {
 	if call.Name != modeltools.Wait {
 		return call.ID
@@ -171,7 +171,7 @@ func (g *gateway) startedBy(ctx context.Context, c *conversation, call *call) st
 	return run.Session.TurnID
 }
 
-// runProgram starts the program of a call, or goes on with its run.
+// runProgram starts the program of a call, or continues its run.
 func (g *gateway) runProgram(ctx context.Context, turn *host.ModelTools, c *conversation, call *call, tell func(event)) (*host.Result, error) {
 	ctx = host.WithAskingCaller(host.WithToolCallID(ctx, call.ID))
 	if call.Name == modeltools.Wait {
@@ -196,7 +196,7 @@ func (g *gateway) runProgram(ctx context.Context, turn *host.ModelTools, c *conv
 	return turn.Exec(ctx, in), nil
 }
 
-// goOn goes on with the run of a call that an earlier process has started, or this one
+// goOn continues the run of a call that an earlier process has started, or this one
 // before a person was asked.
 func (g *gateway) goOn(ctx context.Context, turn *host.ModelTools, c *conversation, call *call) (*host.Result, error) {
 	runs, err := g.host.Runs(ctx, c.session(call.ID))
@@ -209,7 +209,7 @@ func (g *gateway) goOn(ctx context.Context, turn *host.ModelTools, c *conversati
 	return turn.Wait(ctx, runs[0].ID), nil
 }
 
-// lost tells the model of a call whose process ended before its run was stored.
+// lost tells the model that the process of a call ended before the run was stored.
 func lost() *host.Result {
 	return &host.Result{
 		Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Dispatched: true,

@@ -1,5 +1,5 @@
-// Command gateway puts a model in front of Quoin: a small gateway whose tools are
-// plugins and functions of its own, with a terminal chat and an HTTP API.
+// Command gateway puts a model in front of Quoin: a small gateway with plugins
+// and its own functions as tools, a terminal chat and an HTTP API.
 //
 //	gateway chat  -provider openai -plugins bin/plugins
 //	gateway serve -provider anthropic -listen 127.0.0.1:8788
@@ -17,7 +17,7 @@
 // # Lifecycle and failure
 //
 // A conversation is stored before anything is done about it: when the process dies, the
-// next one goes on with it. A program that was suspended goes on where it was. If it was
+// next one continues it. A program that was suspended resumes where it was. If it was
 // running, the model is told that its calls may have taken effect. A failed request to
 // the model leaves the conversation as it was.
 //
@@ -63,7 +63,7 @@ func main() {
 	}
 }
 
-// flags are those of both commands.
+// flags are the flags of both commands.
 type flags struct {
 	options
 	pluginDir, provider, ask string
@@ -143,7 +143,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 }
 
 // chat talks until the input ends or the process is asked to stop. The context does not
-// reach the programs: close stores them, and the next process goes on.
+// reach the programs: close stores them, and the next process continues them.
 func (g *gateway) chat(ctx context.Context, id string, in io.Reader, out io.Writer) error {
 	ended := make(chan error, 1)
 	go func() { ended <- g.talk(context.WithoutCancel(ctx), id, in, out) }()

@@ -48,7 +48,7 @@ func typeExportEnd(text string, at int) (int, bool) {
 	return end, end >= 0
 }
 
-// noValues is how an import is printed whose names are all types.
+// noValues matches an import as it is printed when its names are all types.
 var noValues = regexp.MustCompile(`^import\{\}from`)
 
 // typeImportEnd returns where the statement at text[at:] ends, if it imports types

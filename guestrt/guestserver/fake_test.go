@@ -11,8 +11,8 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// fakeEngine understands cells whose source contains one of a few words, so
-// that the server's own behaviour can be tested without a guest.
+// fakeEngine understands cells with one of a few words in their source, so that
+// the server's own behaviour can be tested without a guest.
 type fakeEngine struct {
 	live    int // VMs not discarded
 	options engine.Options

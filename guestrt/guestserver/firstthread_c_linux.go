@@ -9,7 +9,7 @@ import (
 )
 
 // A worker runs the engine on the first thread of the process. Its stack is as large
-// as that of a C program and does not count for the data limit; the seal makes the
+// as a C program's stack and does not count for the data limit; the seal makes the
 // stacks of later threads small.
 func init() {
 	if selfexec.IsWorker() {

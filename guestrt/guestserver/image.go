@@ -25,7 +25,7 @@ const (
 
 var errImageFormat = errors.New("not an image of this version")
 
-// image returns everything another worker needs to go on with this guest, in at
+// image returns everything another worker needs to continue this guest, in at
 // most so many bytes, or an engine.TooLargeError.
 func (g *guest) image(most int) ([]byte, error) {
 	if g.ended {

@@ -128,10 +128,10 @@ func declaresModules(program string) (at place, found bool) {
 	return placeAt(program, offset), found
 }
 
-// importAt returns the offset of the word import whose statement the parser
-// complained about: it stops at the token behind the word. A word in a comment
-// may stand there too; it is told apart by taking it away, which then does not
-// change the complaint.
+// importAt returns the offset of the word import of the statement that the
+// parser complained about: the parser stops at the token behind the word. A
+// word in a comment may stand there too; it is told apart by taking it away,
+// which then does not change the complaint.
 func importAt(text string, e problem, loader api.Loader) (int, bool) {
 	const word = "import"
 	target := e.offsetIn(text)

@@ -43,7 +43,7 @@ type positions struct {
 	lang      language
 	sourceMap []byte              // TypeScript only: from engine program to wrapped source
 	consumer  *sourcemap.Consumer // parsed from sourceMap when first needed
-	unmapped  bool                // there is no map: places are those of the wrapped source
+	unmapped  bool                // there is no map: places are in the wrapped source
 }
 
 // original returns where in the submitted source a place of the engine's

@@ -19,7 +19,7 @@ type prepared struct {
 
 // prepare turns a submitted cell into one for the engine, or says why it is
 // refused. JavaScript that does not parse passes here and is refused by the
-// engine, whose answer syntaxError then completes.
+// engine; syntaxError then completes the engine's answer.
 func prepare(c wire.Cell) (prepared, *wire.GuestError) {
 	lang, refusal := parseLanguage(c.Language)
 	if refusal != nil {

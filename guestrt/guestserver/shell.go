@@ -119,8 +119,8 @@ func startsCommand(line string) bool {
 	return withFlag.MatchString(line) || commands[m[1]] && !startsOperator(m[1], m[2])
 }
 
-// leadsToCommand recognises a line that pipes into a command, or goes on with one
-// behind &&.
+// leadsToCommand recognises a line that pipes into a command, or has one behind
+// &&.
 func leadsToCommand(line string) bool {
 	m := nextCommand.FindStringSubmatch(line)
 	first, _, _ := strings.Cut(line, " ")

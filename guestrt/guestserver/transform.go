@@ -31,7 +31,7 @@ type wrapping struct {
 	printed *regexp.Regexp
 }
 
-// transformIn is transform in another wrapper than that of cells.
+// transformIn is transform in another wrapper than the wrapper of cells.
 func transformIn(in wrapping, source string) (program string, sourceMap []byte, refusal *wire.GuestError) {
 	text := in.head + source + wrapTail
 	unmapped := &positions{lang: typescript, unmapped: true}
@@ -109,10 +109,10 @@ func hasWide(program []byte) bool {
 	return bytes.ContainsFunc(program, func(r rune) bool { return r > 0xffff })
 }
 
-// shiftFirstLine moves the places of a map's first line, whose columns count from
-// the segment before, right by what hideHelpers adds: a first segment without a
-// source says where they start. Its one number is written in base 64, the lowest
-// bit of its digit for the sign, which leaves four bits for the value.
+// shiftFirstLine moves the places of a map's first line right by what hideHelpers
+// adds. Columns count from the segment before: a first segment without a source
+// says where they start. Its one number is written in base 64, the lowest bit of
+// its digit for the sign, which leaves four bits for the value.
 func shiftFirstLine(sourceMap []byte) []byte {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	const mappings = `"mappings": "`

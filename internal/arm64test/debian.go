@@ -194,7 +194,7 @@ func (a apt) kernel(ctx context.Context, path, meta string) error {
 	return a.take(ctx, "linux-image-"+strings.Fields(after)[0], "./boot/vmlinuz-", path)
 }
 
-// take fetches a package and copies the one file of it whose name starts so.
+// take fetches a package and copies its one file with a name that starts with prefix.
 func (a apt) take(ctx context.Context, name, prefix, path string) error {
 	download := exec.CommandContext(ctx, "apt-get", "-q", "download", name)
 	download.Env, download.Dir = a.env(), filepath.Join(a.dir, "archives")
@@ -257,7 +257,7 @@ func copyFile(files *tar.Reader, prefix, path string) error {
 	}
 }
 
-// command runs a program, whose output counts only when it fails.
+// command runs a program. The output counts only when the program fails.
 func command(ctx context.Context, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = env

@@ -53,8 +53,8 @@ func emulate(ctx context.Context, d distribution, files string, t *transcript) e
 	return nil
 }
 
-// emulateProcess runs a job in an emulated process of this machine, whose addresses
-// have as many bits as the job asks for. System calls go to this machine's kernel.
+// emulateProcess runs a job in an emulated process of this machine, with addresses
+// of as many bits as the job asks for. System calls go to this machine's kernel.
 func emulateProcess(ctx context.Context, d distribution, b builder, j job, t *transcript) error {
 	if err := b.compile(ctx, j, t); err != nil {
 		return err

@@ -53,7 +53,7 @@ func fileSystem(ctx context.Context, b builder, jobs []job, t *transcript) (stri
 }
 
 // archive writes a file system in the format that the kernel unpacks: cpio with the
-// magic number 070701, whose numbers are hexadecimal.
+// magic number 070701 and hexadecimal numbers.
 type archive struct {
 	w    io.Writer
 	made map[string]bool

@@ -2,7 +2,7 @@
 // this process ran.
 //
 // A process stands still when it is stopped by a signal, when its machine is suspended,
-// or when it gets no processor. The other process goes on meanwhile, and its answer may be
+// or when it gets no processor. The other process still runs then, and its answer may be
 // there when this process wakes up. A timer is over by then, too, and whichever is looked
 // at first decides. So a wait is looked at each quarter of a second. Where a look comes
 // more than that too late, this process stood still: the delay does not count, and the

@@ -13,8 +13,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // WithTimeoutCause is context.WithTimeoutCause by the time in which this process runs. The
-// Deadline of the context is that of a process that never stands still. The context may
-// learn a moment later than others that ctx has ended.
+// Deadline of the context is the deadline of a process that never stands still. The
+// context may learn a moment later than others that ctx has ended.
 func WithTimeoutCause(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	c := &timeout{due: now.Add(d), cause: cause}
@@ -66,8 +66,8 @@ func (c *timeout) Deadline() (time.Time, bool) {
 	return c.due, true
 }
 
-// never is a Done that no other context has. A context below takes the Err of the one
-// whose Done it sees.
+// never is a Done that no other context has. A context below takes the Err of the
+// context with the Done that it sees.
 var never = make(chan struct{})
 
 func (c *timeout) Done() <-chan struct{} {

@@ -14,7 +14,7 @@ import (
 
 var errSlow = errors.New("slow")
 
-// TestTimeout holds the contexts against those of the standard library, to the
+// TestTimeout compares the contexts with the standard library's, to the
 // nanosecond, with contexts that are made of them.
 func TestTimeout(t *testing.T) {
 	type make func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)
@@ -73,7 +73,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestTimeoutWithoutCause: the cause is then that of the standard library.
+// TestTimeoutWithoutCause: the cause is then the standard library's cause.
 func TestTimeoutWithoutCause(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := awake.WithTimeout(context.Background(), time.Nanosecond)

@@ -6,8 +6,8 @@ const (
 	// slice is the time between two looks at a wait. A look that is later than that says
 	// that this process stood still.
 	slice = 250 * time.Millisecond
-	// maxLate ends a wait each look at which is late: another process that takes all
-	// processors could go on for ever otherwise.
+	// maxLate ends a wait when each look at it is late: otherwise another process
+	// that takes all processors could keep it up for ever.
 	maxLate = 8 * slice
 )
 
@@ -41,7 +41,7 @@ func (w *Wait) Over(now time.Time) bool {
 		return !now.Before(w.due)
 	}
 	w.due = w.due.Add(late)
-	w.look = now.Add(slice) // what came meanwhile is taken first
+	w.look = now.Add(slice) // what has come by then is taken first
 	return now.Sub(w.due) >= maxLate
 }
 

@@ -20,10 +20,10 @@ type Process struct {
 	outcome error // valid after done
 }
 
-// Start starts a command whose streams are files of the caller's, or nil. The
+// Start starts a command. Its streams are files of the caller's, or nil. The
 // command itself is not changed and may be started again. A binary that was
-// written a moment ago may still be open for writing in a process forked
-// meanwhile; ctx bounds how long that is tried again, and nothing else.
+// written a moment ago may still be open for writing in a process forked since;
+// ctx bounds how long that is tried again, and nothing else.
 //
 // A goroutine lives as long as the process, with a thread of its own: the thread
 // that started a process must, for its death to mean the host's.

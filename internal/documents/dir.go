@@ -68,7 +68,7 @@ func (d *Dir) Replace(ctx context.Context, name string, content []byte, expires 
 	return d.write(ctx, name, content, expires, durable.Replace)
 }
 
-// write writes a file, whose modification time is when it expires.
+// write writes a file. The file's modification time is when it expires.
 func (d *Dir) write(ctx context.Context, name string, content []byte, expires time.Time, write func(string, []byte, durable.Options) error) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (d *Dir) All(ctx context.Context, ext string) ([]Document, error) {
 			continue
 		}
 		b, err := d.Read(ctx, e.Name())
-		if errors.Is(err, fs.ErrNotExist) { // it has been removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // it has been removed
 			continue
 		}
 		out = append(out, Document{Name: e.Name(), Content: b, Err: err})
@@ -154,7 +154,7 @@ func (d *Dir) Names(_ context.Context, ext string, due time.Time) ([]string, err
 		}
 		if !due.IsZero() {
 			info, err := e.Info()
-			if err != nil || info.ModTime().After(due) { // it has been removed meanwhile, or is not due
+			if err != nil || info.ModTime().After(due) { // it has been removed, or is not due
 				continue
 			}
 		}
@@ -213,7 +213,7 @@ func (d *Dir) Sweep(_ context.Context, now time.Time, keep int) error {
 	for _, e := range entries {
 		info, err := e.Info()
 		switch ext := filepath.Ext(e.Name()); {
-		case err != nil: // it has been removed meanwhile
+		case err != nil: // it has been removed
 		case ext == durable.TempExt && now.Sub(info.ModTime()) > time.Hour:
 			errs = append(errs, d.discard(e.Name()))
 		case d.options.Transient && ext != durable.TempExt && info.Mode().IsRegular():

@@ -41,7 +41,7 @@ func (d *Dir) Lock(ctx context.Context, name string) (held context.Context, unlo
 }
 
 // unlock gives the lock back. It removes the file while it holds the lock, so that a process
-// that has opened it meanwhile finds out, and makes another.
+// that has opened it in the meantime finds out, and makes another.
 func (f lockedFile) unlock() {
 	if f.lock.Holds(f.path) {
 		_ = os.Remove(f.path) // the next holder removes what stays
@@ -49,8 +49,8 @@ func (f lockedFile) unlock() {
 	_ = f.lock.Close() // a lock that cannot be given back ends with its process
 }
 
-// checkLocks refuses a writer whose lock is gone. Where the file of a lock was removed,
-// another process may have made and locked it again.
+// checkLocks refuses a writer if its lock is gone. Where the file of a lock was
+// removed, another process may have made and locked it again.
 func (d *Dir) checkLocks(ctx context.Context) error {
 	for _, f := range Locks[lockedFile](ctx, d.path) {
 		if !f.lock.Holds(f.path) {

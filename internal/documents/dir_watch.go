@@ -28,7 +28,7 @@ func (d *Dir) Watch(ctx context.Context, ext string) <-chan struct{} {
 		}
 	}
 	if w == nil || err != nil {
-		w, every = &fsnotify.Watcher{}, d.times.untold // whose channels never receive
+		w, every = &fsnotify.Watcher{}, d.times.untold // its channels never receive
 	}
 	go watch(ctx, ext, c, own, w, every, d.times.untold)
 	return c

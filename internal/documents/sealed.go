@@ -37,7 +37,7 @@ type sealed struct {
 	seal Sealer
 }
 
-// Sealed returns a store whose contents are sealed. What does not verify is [ErrCorrupt].
+// Sealed returns a store with sealed contents. What does not verify is [ErrCorrupt].
 func Sealed(s Store, seal Sealer) Store { return sealed{s, seal} }
 
 // Create implements Store.

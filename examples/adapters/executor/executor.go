@@ -32,8 +32,8 @@ type Tool struct {
 	Call              func(ctx context.Context, arguments map[string]any) (*mcp.CallToolResult, error)
 }
 
-// New returns an Executor over the tools of one request. Session says whose the scripts
-// are, from the context of the request.
+// New returns an Executor over the tools of one request. Session returns the session of
+// the scripts, from the context of the request.
 func New(h *host.Host, session func(context.Context) host.Session, tools []Tool) Executor {
 	e := &executor{host: h, session: session}
 	for _, t := range tools {

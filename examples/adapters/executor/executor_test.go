@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { adaptertest.Main(m) }
 
-// tools are those of a gateway. Each call is allowed or refused by whose request it is.
+// tools are the tools of a gateway. Each call is allowed or refused by the user of the
+// request.
 func tools() []executor.Tool {
 	return []executor.Tool{
 		{Name: "github-list-prs", Description: "Lists pull requests.", Call: func(ctx context.Context, in map[string]any) (*mcp.CallToolResult, error) {

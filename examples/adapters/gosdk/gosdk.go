@@ -23,9 +23,9 @@ type Wrapped struct {
 	done    chan struct{}
 }
 
-// Wrap returns a server whose clients run programs over the tools of upstream, which
-// programs call as MCP.<name>.<tool>(). Session says whose a request is: its context
-// reaches the handlers of upstream, too.
+// Wrap returns a server that lets its clients run programs over the tools of
+// upstream, which programs call as MCP.<name>.<tool>(). Session returns the session
+// of a request: its context reaches the handlers of upstream, too.
 func Wrap(ctx context.Context, name string, upstream *mcp.Server, cfg host.Config, session func(context.Context, *mcp.CallToolRequest) host.Session) (*Wrapped, error) {
 	cfg.MCP.Servers = append(cfg.MCP.Servers, hostmcp.Server{Name: name, InProcess: upstream})
 	h, err := host.New(ctx, cfg)

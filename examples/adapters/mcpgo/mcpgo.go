@@ -16,10 +16,10 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
-// Wrap returns a server whose clients run programs over the tools of upstream. Each
-// request lists and calls them as a client of upstream would, with its own context: so
-// filters, middleware and hooks of upstream hold for each call. Session says whose a
-// request is.
+// Wrap returns a server that lets its clients run programs over the tools of upstream.
+// Each request lists and calls them as a client of upstream would, with its own
+// context: so filters, middleware and hooks of upstream hold for each call. Session
+// returns the session of a request.
 func Wrap(ctx context.Context, h *host.Host, upstream *server.MCPServer, session func(context.Context) host.Session) (*server.MCPServer, error) {
 	w := &wrapped{host: h, upstream: upstream, session: session}
 	turn, err := w.turn(ctx)

@@ -13,8 +13,8 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 )
 
-// Tool is a tool of the gateway. Its name is that of its server, two underscores, and its
-// own.
+// Tool is a tool of the gateway. Its name is the server's name, two underscores, and its
+// own name.
 type Tool struct {
 	Name, Description string
 	InputSchema       json.RawMessage
@@ -34,7 +34,7 @@ type ToolCaller interface {
 	CallTool(ctx context.Context, name string, arguments map[string]any) (*ToolCallResult, error)
 }
 
-// ExecuteResult is what a piece of code came to.
+// ExecuteResult is the result of a piece of code.
 type ExecuteResult struct {
 	Value   string   // JSON
 	Console []string // what it printed
@@ -43,7 +43,7 @@ type ExecuteResult struct {
 // Sandbox runs code in sealed guests of a host.
 type Sandbox struct {
 	Host *host.Host
-	// Session says whose the code is, from the context of the request.
+	// Session returns the session of the code, from the context of the request.
 	Session func(context.Context) host.Session
 }
 

@@ -38,7 +38,7 @@ func (e *Endpoint) checkTools(api wireAPI, raw string, tools []definition) error
 }
 
 // checkMessages wants every call answered once, right after it was made, before anyone
-// says anything else. Programs says that the results are those of exec and wait.
+// says anything else. Programs says that the results are results of exec and wait.
 func checkMessages(list []Message, programs bool) error {
 	if len(list) == 0 || list[0].Role != "user" {
 		return errors.New("a conversation starts with what a person says")

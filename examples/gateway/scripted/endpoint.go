@@ -1,6 +1,6 @@
-// Package scripted is a model whose replies are written beforehand, behind the APIs of
-// OpenAI (chat completions, responses) and Anthropic (messages) as they are on the wire,
-// server-sent events included. It is for demonstrations and tests of gateways.
+// Package scripted is a model with replies that are written beforehand, behind the APIs
+// of OpenAI (chat completions, responses) and Anthropic (messages) as they are on the
+// wire, server-sent events included. It is for demonstrations and tests of gateways.
 //
 // # Nouns
 //

@@ -38,7 +38,7 @@ const (
 const key = "scripted-key"
 
 // Play holds the conversation. The gateway is killed when it asks for the first approval;
-// another process goes on, and the person allows both.
+// another process continues, and the person allows both.
 func Play(ctx context.Context, s Stage) (err error) {
 	state, err := os.MkdirTemp("", "quoin-story-")
 	if err != nil {

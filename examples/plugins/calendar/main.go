@@ -50,7 +50,7 @@ func newPlugin() *sdk.Plugin {
 		return err
 	})
 	p.OnClose(func() error {
-		if d.store == nil { // the host never came to configure
+		if d.store == nil { // the host never called configure
 			return nil
 		}
 		return d.store.Close()

@@ -16,7 +16,7 @@ import (
 
 var session = host.Session{AgentID: "test", SessionID: "test"}
 
-// notesHost is a host whose only plugin is notes.
+// notesHost returns a host with notes as its only plugin.
 func notesHost(t *testing.T, c host.Config) *host.Host {
 	t.Helper()
 	c.Plugins.Dir = filepath.Dir(installed(t))
@@ -93,7 +93,7 @@ func TestErrorsReachTheProgram(t *testing.T) {
 	}
 }
 
-// TestALargeResult: near the limit of what a guest may get, and over that of a message.
+// TestALargeResult: near the limit of what a guest may get, and over the limit of a message.
 func TestALargeResult(t *testing.T) {
 	h := notesHost(t, host.Config{})
 	want(t, h, `

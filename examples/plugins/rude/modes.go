@@ -53,7 +53,7 @@ var modes = map[string]mode{
 	"configure-hang":   {configure: func() error { select {} }},
 	"configure-exit":   {configure: func() error { os.Exit(4); return nil }},
 
-	// Scopes. The host must refuse them; the run goes on without the namespace.
+	// Scopes. The host must refuse them; the run continues without the namespace.
 	"scope-function":     {scope: raw(`{"kind":"object","entries":{"f":{"kind":"function","value":"() => 41"}}}`)},
 	"scope-value-call":   {scope: raw(`{"kind":"object","entries":{"f":{"kind":"value","value":1,"tool":"rude_echo"}}}`)},
 	"scope-proto":        {scope: entry("__proto__")},

@@ -10,8 +10,8 @@ import (
 // grandchildKey marks a process that rude has started.
 const grandchildKey = "QUOIN_RUDE_GRANDCHILD"
 
-// starts are the ways to misbehave before the handshake. What returns goes on
-// to serve.
+// starts are the ways to misbehave before the handshake. A start that returns
+// serves afterwards.
 var starts = map[string]func() error{
 	// Says nothing, for ever.
 	"no-handshake": func() error { select {} },

@@ -20,7 +20,7 @@ const (
 
 type none struct{}
 
-// done is the result of tools that come to an end.
+// done is the result of tools that end.
 type done struct {
 	Done string `json:"done"`
 }

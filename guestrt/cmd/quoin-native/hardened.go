@@ -22,7 +22,7 @@ func hardening() []string {
 	return flags
 }
 
-// linkHardening are those of the linker.
+// linkHardening are the hardening flags of the linker.
 const linkHardening = "-z,noexecstack,-z,relro,-z,now"
 
 // unwanted are functions of the C library that start programs or load code. Nothing in
@@ -103,7 +103,7 @@ func checkFunctions(symbols []elf.Symbol) (errs []error) {
 	return errs
 }
 
-// entries are the instructions with which a function starts whose callers are checked.
+// entries are the instructions at the start of a function with checked callers.
 var entries = map[elf.Machine][][]byte{
 	elf.EM_X86_64:  {{0xf3, 0x0f, 0x1e, 0xfa}},                           // endbr64
 	elf.EM_AARCH64: {{0x3f, 0x23, 0x03, 0xd5}, {0x5f, 0x24, 0x03, 0xd5}}, // paciasp, bti c

@@ -86,7 +86,7 @@ func (s source) add(files fs.FS) error {
 	})
 }
 
-// names are those of all files, in order.
+// names returns the names of all files, in order.
 func (s source) names() []string {
 	var names []string
 	for name := range s {

@@ -20,10 +20,10 @@
 //
 // A function that keeps C variables in memory takes a frame and gives it back by a
 // deferred call. Frames become a stack of bytes, given back before each return.
-// Variables that only ever hold a value of the guest and whose address is not taken
-// become Go variables; a short function whose variables all did has no frame then.
-// Conditions lose their way through integers. Recursion is bounded by bytes of that
-// stack, as in C, instead of by frames.
+// Variables become Go variables if they only ever hold a value of the guest and
+// their address is not taken; a short function has no frame if all its variables
+// did. Conditions lose their way through integers. Recursion is bounded by bytes of
+// that stack, as in C, instead of by frames.
 //
 // # Lifecycle and concurrency
 //

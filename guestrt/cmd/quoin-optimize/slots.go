@@ -44,8 +44,8 @@ type use struct {
 	typed string
 }
 
-// slots finds the offsets that only ever hold a value and whose address goes
-// nowhere, and rewrites their uses.
+// slots finds the offsets that only ever hold a value, with an address that
+// goes nowhere, and rewrites their uses.
 func (r *rewriter) slots(fn *ast.FuncDecl, bp string) slots {
 	uses, kept := map[int][]use{}, map[int]bool{}
 	var path []ast.Node

@@ -1,5 +1,6 @@
 // Package engine says what Quoin needs of a JavaScript engine: virtual machines
-// that run in turns and whose whole state can be taken out between two turns.
+// that run in turns, with a state that can be taken out as a whole between two
+// turns.
 //
 // No value, pointer or context of an engine crosses this interface, and no Go
 // callback runs guest code, so every return to the caller is a point at which a
@@ -30,8 +31,8 @@ type Options struct {
 
 // Cell is a program ready for the engine.
 type Cell struct {
-	// Source is a JavaScript expression whose value is an async function
-	// without parameters.
+	// Source is a JavaScript expression. Its value is an async function without
+	// parameters.
 	Source []byte
 	// FileName appears in stack frames.
 	FileName string
@@ -48,9 +49,9 @@ type VM interface {
 	// Turn delivers settlements, fires due timers and runs the guest until it
 	// waits again. A zero deadline does not bound it.
 	Turn(in []wire.Settlement, deadline time.Time) (wire.Report, error)
-	// Replay makes the next Load or Turn a replay of a turn whose report had the trace.
-	// A turn that draws other random values fails with the reason replay_diverged; whether
-	// it makes the same calls is for the caller to see.
+	// Replay makes the next Load or Turn a replay of the turn with the trace in its
+	// report. A turn that draws other random values fails with the reason replay_diverged;
+	// whether it makes the same calls is for the caller to see.
 	Replay(trace []byte) error
 	// Snapshot returns an image of the whole guest of at most so many bytes, or a
 	// TooLargeError. The VM stays usable, also after that.

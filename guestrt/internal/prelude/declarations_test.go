@@ -124,8 +124,8 @@ func TestDeclaredMembersExist(t *testing.T) {
 	}
 }
 
-// TestDeclarationsNameFilesThatThereAre: hosts serve those of tools, of
-// namespaces, of MCP servers and of saved programs.
+// TestDeclarationsNameFilesThatThereAre: hosts serve declarations of tools,
+// namespaces, MCP servers and saved programs.
 func TestDeclarationsNameFilesThatThereAre(t *testing.T) {
 	var folders []string
 	for _, m := range regexp.MustCompile(`(\w+)/[^\s/]+\.d\.ts`).FindAllStringSubmatch(prelude.Declarations, -1) {

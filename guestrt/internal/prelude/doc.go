@@ -45,7 +45,7 @@
 //
 // start, settle, fire and drain do not throw for what a guest does; the engine's
 // own interrupt and an exhausted heap pass through them. A guest mistake in a
-// call rejects that call with a plain Error whose code is "invalid_input".
+// call rejects that call with a plain Error with the code "invalid_input".
 //
 // # Trust
 //

@@ -170,7 +170,7 @@ func TestFailedCallPointsAtTheCall(t *testing.T) {
 }
 
 // TestStacksShowTheGuestOnly: wherever an error was made, its stack names the
-// guest's own functions, and those of the prelude nowhere.
+// guest's own functions, and no function of the prelude.
 func TestStacksShowTheGuestOnly(t *testing.T) {
 	e := openEngine(t)
 	for what, source := range map[string]string{
@@ -207,8 +207,8 @@ func TestDeepCallSitesCostLittle(t *testing.T) {
 	}
 }
 
-// TestClonesDrawDifferentRandomness: two guests of one image, and one that goes
-// on, never share what crypto gives.
+// TestClonesDrawDifferentRandomness: two guests of one image, and one that
+// keeps running, never share what crypto gives.
 func TestClonesDrawDifferentRandomness(t *testing.T) {
 	e := openEngine(t)
 	source := `const draw = () => [crypto.randomUUID(), [...crypto.getRandomValues(new Uint32Array(2))].join()]

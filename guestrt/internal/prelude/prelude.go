@@ -25,7 +25,7 @@ func Extra(name string) (script string, ok bool) {
 }
 
 // ProgramFolder starts the paths of the virtual files that are saved programs. Each is a
-// JavaScript expression whose value is a function of the program's input and of its
+// JavaScript expression. Its value is a function of the program's input and of its
 // programs object, which returns the program as an async function without parameters.
 const ProgramFolder = "program/"
 

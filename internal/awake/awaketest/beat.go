@@ -17,8 +17,8 @@ func Beat() {
 	}()
 }
 
-// Runs returns when the process whose lines these are has said a few times that it runs.
-// It must say nothing else meanwhile.
+// Runs returns when the process that writes the lines has said a few times that it runs.
+// It must say nothing else until then.
 func Runs(t testing.TB, next func() string) {
 	t.Helper()
 	for range 10 {

@@ -27,7 +27,7 @@ func Stop(t testing.TB, pid int) {
 	}
 }
 
-// Continue has a process go on that was stopped.
+// Continue resumes a stopped process.
 func Continue(t testing.TB, pid int) {
 	t.Helper()
 	signal(t, pid, syscall.SIGCONT)

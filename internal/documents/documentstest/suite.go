@@ -267,8 +267,8 @@ func locksExclude(t *testing.T, open Open) {
 	}
 }
 
-// lostLocksFence: a holder whose lock another has taken writes nothing, whichever of its
-// locks it is, and also after the other has given it back.
+// lostLocksFence: a holder writes nothing once another has taken its lock, whichever of
+// its locks it is, and also after the other has given it back.
 func lostLocksFence(t *testing.T, open Open, steal Steal) {
 	one, other := open(t, false)
 	outer, freeOuter, err := one.Lock(t.Context(), "a")

@@ -44,7 +44,7 @@ type userKey struct{}
 // As returns the context of a request of a user.
 func As(user string) context.Context { return context.WithValue(context.Background(), userKey{}, user) }
 
-// User is whose a request is.
+// User returns the user of a request.
 func User(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user

@@ -43,7 +43,7 @@ func (s *Store) Create(ctx context.Context, key string, d Draft) (Event, error) 
 	})
 }
 
-// checkFree refuses a single event whose time is taken. It runs where the
+// checkFree refuses a single event if its time is taken. It runs where the
 // event is saved, so no other booking can come in between.
 func (s *Store) checkFree(ctx context.Context, tx *sql.Tx, r *record) error {
 	w := r.from(r.start)

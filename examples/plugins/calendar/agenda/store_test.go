@@ -38,7 +38,7 @@ func list(t *testing.T, s *Store, from, to string) []Occurrence {
 	return page.Items
 }
 
-// refused wants an error of a code whose message holds a text.
+// refused wants an error with this code and with a message that contains text.
 func refused(t *testing.T, err error, code, text string) {
 	t.Helper()
 	if !errors.Is(err, &Error{Code: code}) || !strings.Contains(err.Error(), text) {

@@ -36,7 +36,7 @@ type Page struct {
 	Total      int     `json:"total" jsonschema:"how many issues match, on all pages together"`
 }
 
-// query is a Filter that has been checked and whose defaults are filled in.
+// query is a checked Filter with its defaults filled in.
 type query struct {
 	state, assignee, sort string
 	unassigned, desc      bool

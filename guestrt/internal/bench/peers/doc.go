@@ -6,7 +6,7 @@
 // Run it with make bench-peers. quickjs-wasi needs node, npm and its registry, the
 // others a C compiler and the Go module proxy. All are fetched when the benchmark
 // runs, in pinned versions, into temporary folders and the module cache; a peer that
-// cannot be had is left out, and the benchmark says why. So is the V8-v7 set, whose
+// cannot be had is left out, and the benchmark says why. So is the V8-v7 set; its
 // programs run a fixed number of times each.
 //
 // Each peer runs each cell in a process of its own, one after the other, in several

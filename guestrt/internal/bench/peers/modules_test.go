@@ -105,7 +105,7 @@ func (p peer) compiled(b *testing.B, args []string) (peer, error) {
 	return p.started(exe), nil
 }
 
-// started is the peer whose cells the program runs.
+// started returns the peer with cells that the program runs.
 func (p peer) started(exe string) peer {
 	p.run = func(b *testing.B, cell string, n int) figure {
 		return readFigure(b, exec.Command(exe, cell, strconv.Itoa(n)))

@@ -49,7 +49,7 @@ type vm struct {
 	drawn       uint64    // random bytes in this turn
 }
 
-// running is the VM whose turn it is. There is one VM per process and its
+// running is the VM that runs a turn. There is one VM per process and its
 // methods are not called concurrently.
 var running *vm
 
@@ -295,7 +295,7 @@ func (v *vm) over() bool {
 	return v.end != endNone
 }
 
-// stopped reports whether the guest may not go on.
+// stopped reports whether the guest must stop.
 func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || ctl().lost != 0 }
 
 // collect asks the prelude for the state of the program and its requests.

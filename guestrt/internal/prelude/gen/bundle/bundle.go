@@ -13,7 +13,8 @@ import (
 )
 
 // The script is one expression. Its value is the factory that main.ts leaves in
-// the object prelude, so that no global ever names it. So is that of an extra.
+// the object prelude, so that no global ever names it. So is the value of an
+// extra.
 const (
 	banner = `(()=>{"use strict";const prelude={};`
 	footer = `return prelude.create})();`
@@ -64,7 +65,7 @@ func describe(m api.Message) string {
 // Main is the entry of the script that every guest starts with.
 const Main = "main.ts"
 
-// Extras returns the names of the extras, whose entries are extra/<name>.ts.
+// Extras returns the names of the extras. Their entries are extra/<name>.ts.
 func Extras(dir string) ([]string, error) {
 	entries, err := filepath.Glob(filepath.Join(dir, "extra", "*.ts"))
 	for i, e := range entries {
