@@ -8,9 +8,9 @@ type Tools interface {
 	Owned(toolName, pluginID string) bool
 }
 
-// Visible returns the namespaces a run may see, sorted by id: those whose
-// required tools are all visible to the run and owned by the namespace's own
-// plugin. It asks t outside every lock.
+// Visible returns the namespaces a run may see, sorted by id: the namespaces
+// with required tools that are all visible to the run and owned by the
+// namespace's own plugin. It asks t outside every lock.
 func (r *Registry) Visible(t Tools) []Registration {
 	return r.snapshot().list(func(reg *Registration) bool { return reg.visible(t) })
 }

@@ -69,7 +69,7 @@ func (b *builder) key(n *node, key string, at *trail) error {
 	return b.charge(at, size)
 }
 
-// entry adds an entry whose key has passed key.
+// entry adds an entry with a key that has passed key.
 func (n *node) entry(key string, value *node) {
 	n.keys = append(n.keys, key)
 	n.children = append(n.children, value)

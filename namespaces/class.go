@@ -90,8 +90,8 @@ func newScope(root *node) *Scope {
 	return s
 }
 
-// check refuses classes that could not be told apart, or whose methods would hide
-// what a guest expects of any object.
+// check refuses classes that could not be told apart, or with methods that would
+// hide what a guest expects of any object.
 func (c *Class) check() error {
 	switch {
 	case !IsIdentifier(c.Name) || len(c.Name) > maxNameBytes:

@@ -13,7 +13,7 @@ func keyed(tool string) Call {
 	return Call{Tool: tool, Mapping: Mapping{Kind: MapPositional, Positional: []string{"id"}}}
 }
 
-// sessions are classes whose methods return results of each other.
+// sessions returns classes with methods that return results of each other.
 func sessions() *Class {
 	session, line := &Class{Name: "Session", Key: "id"}, &Class{Name: "Line", Key: "no"}
 	poll, lines, open := keyed("poll"), keyed("lines"), keyed("open")

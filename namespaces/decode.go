@@ -75,7 +75,7 @@ const (
 	hasClasses
 )
 
-// nodeFields are the bits of the field names, kindFields those of each kind:
+// nodeFields are the bits of the field names, kindFields the bits of each kind:
 // all it must have, and all it may have.
 var (
 	nodeFields = map[string]int{"kind": hasKind, "entries": hasEntries, "items": hasItems,
@@ -160,7 +160,7 @@ func (d *decoder) node(at *trail, level int) (*node, error) {
 	return n, nil
 }
 
-// object reads an object whose values are read by value.
+// object reads an object and its values by value.
 func (d *decoder) object(at *trail, level int, value func(*trail, int) (*node, error)) (*node, error) {
 	if err := d.delim('{', at); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (d *decoder) objectBody(at *trail, level int, value func(*trail, int) (*nod
 	return n, n.seal(at)
 }
 
-// array reads an array whose items are read by value.
+// array reads an array and its items by value.
 func (d *decoder) array(at *trail, level int, value func(*trail, int) (*node, error)) (*node, error) {
 	if err := d.delim('[', at); err != nil {
 		return nil, err

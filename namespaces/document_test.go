@@ -8,7 +8,7 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// TestTheLimitsInTheDocument are those of this package.
+// TestTheLimitsInTheDocument compares them with the limits of this package.
 func TestTheLimitsInTheDocument(t *testing.T) {
 	rows, err := hosttest.Table("../docs/reference/plugin-protocol.md", "what")
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 	TooLarge         Code = "too_large"            // over Limits.Bytes
 	MarshalFailed    Code = "marshal_failed"       // a value's own marshaler failed
 	MalformedScope   Code = "malformed_scope"      // bytes that are no encoded scope
-	InvalidClass     Code = "invalid_class"        // a class whose results could not have its methods
+	InvalidClass     Code = "invalid_class"        // a class with results that could not have its methods
 )
 
 // Error makes a Code usable as the target of errors.Is.

@@ -23,8 +23,8 @@ type field struct {
 var fieldCache sync.Map // reflect.Type -> []field
 
 // fieldsOf returns the fields of a struct that JSON sees, by encoding/json's
-// rules: exported, renamed by tags, those of embedded structs promoted, the
-// shallower and then the tagged one winning, and equals hiding each other.
+// rules: exported, renamed by tags, the fields of embedded structs promoted,
+// the shallower and then the tagged one winning, and equals hiding each other.
 func fieldsOf(t reflect.Type) []field {
 	if cached, ok := fieldCache.Load(t); ok {
 		return cached.([]field)
@@ -34,7 +34,7 @@ func fieldsOf(t reflect.Type) []field {
 	return cached.([]field)
 }
 
-// embedding is an embedded struct whose fields are still to be looked at.
+// embedding is an embedded struct with fields still to be looked at.
 type embedding struct {
 	t     reflect.Type
 	index []int
@@ -108,7 +108,7 @@ func (e embedding) ownFields(next *[]embedding) []field {
 	return fields
 }
 
-// dominant returns the field that wins among those of one name and level.
+// dominant returns the field that wins among the fields of one name and level.
 func dominant(fields []field) (field, bool) {
 	if len(fields) == 1 {
 		return fields[0], true

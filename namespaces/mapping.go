@@ -147,8 +147,8 @@ func (m Mapping) contradiction() string {
 	return ""
 }
 
-// canonical returns a copy whose fixed values are compact, so that equal
-// mappings are encoded equally.
+// canonical returns a copy with compact fixed values, so that equal mappings
+// are encoded equally.
 func (m Mapping) canonical() Mapping {
 	m.Positional, m.OptionNames = slices.Clone(m.Positional), slices.Clone(m.OptionNames)
 	fixed := maps.Clone(m.Fixed)

@@ -25,7 +25,7 @@ type Call struct {
 }
 
 // Scope is the serialised content of a namespace: a tree of objects, arrays,
-// plain values and calls, whose root is an object. It is immutable and safe
+// plain values and calls, with an object as its root. It is immutable and safe
 // for concurrent use, except that UnmarshalJSON replaces it. The zero value is
 // an empty scope.
 type Scope struct {
@@ -99,8 +99,8 @@ func (n *node) eachCall(at *trail, visit func(*trail, *Call) error) error {
 	return nil
 }
 
-// CheckTargets reports the first callable, in order of keys, whose tool is not
-// among required. It fails with UndeclaredTool.
+// CheckTargets reports the first callable, in order of keys, with a tool that
+// is not among required. It fails with UndeclaredTool.
 func (s *Scope) CheckTargets(required []string) error {
 	return s.eachCall(func(at *trail, c *Call) error {
 		if slices.Contains(required, c.Tool) {

@@ -114,7 +114,7 @@ func TestScopeSurvivesTheWire(t *testing.T) {
 	})
 }
 
-// checkPaths resolves every path of a value: those of calls give the call,
+// checkPaths resolves every path of a value: the paths of calls give the call,
 // and no others resolve.
 func checkPaths(t *rapid.T, s *Scope, v any, path []string) {
 	got, err := s.Resolve(path)

@@ -352,8 +352,8 @@ func marshalText(v reflect.Value, at *trail) (text string, err error) {
 	return text, err
 }
 
-// recovered runs code of the value's own type, whose errors and panics are
-// the scope's errors.
+// recovered runs code of the value's own type. The errors and panics of that
+// code are the scope's errors.
 func recovered(at *trail, run func() error) (err error) {
 	failed := func(reason any, cause error) error {
 		return &Error{Code: MarshalFailed, Path: at.String(), Err: cause,

@@ -14,8 +14,8 @@ type Node struct{ n *node }
 // Root returns the place at the top of a scope, an object.
 func (s *Scope) Root() Node { return Node{s.tree()} }
 
-// Calls returns the calls of a scope with their paths: those of the tree in order, then
-// the methods of classes.
+// Calls returns the calls of a scope with their paths: the calls of the tree in order,
+// then the methods of classes.
 func (s *Scope) Calls() iter.Seq2[[]string, Call] {
 	return func(yield func([]string, Call) bool) {
 		_ = s.eachCall(func(at *trail, c *Call) error {

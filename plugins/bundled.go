@@ -11,7 +11,7 @@ import (
 type Bundled struct {
 	// Dir is its folder, named by its id.
 	Dir string
-	// CallTimeout is that of its calls, if it is not that of all plugins.
+	// CallTimeout is the timeout of its calls, if it differs from the timeout of all plugins.
 	CallTimeout time.Duration
 }
 

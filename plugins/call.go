@@ -27,10 +27,10 @@ type CallRequest struct {
 	Approval *protocol.CallApproval
 	// RevertBy, which may be nil, is told how the call is undone, before CallTool returns.
 	RevertBy func(protocol.Inverse)
-	// Known is the tool as the caller knows it. A supervisor whose
-	// plugin was reloaded since refuses the call with CodeChanged if the tool is
-	// not compatible: gone, less harmless, or with another input. Nil: whatever
-	// the tool is now.
+	// Known is the tool as the caller knows it. If the plugin was reloaded
+	// since, a supervisor refuses the call with CodeChanged when the tool is not
+	// compatible: gone, less harmless, or with another input. Nil: whatever the
+	// tool is now.
 	Known *OwnedTool
 }
 
@@ -226,8 +226,8 @@ func (p *Process) explain(what string, err error) *protocol.Error {
 	return &e
 }
 
-// crashError is the error for a request whose connection was lost. The connection
-// does not come back, so a process that still lives is killed.
+// crashError returns the error for a request when its connection was lost. The
+// connection does not come back, so a process that still lives is killed.
 func (p *Process) crashError(what string) *protocol.Error {
 	late, stop := p.options.clock.After(p.options.times.exitGrace)
 	defer stop()

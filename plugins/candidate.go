@@ -37,9 +37,9 @@ func (f Candidate) Executable() string {
 }
 
 // Discover looks at the folders in dir, in order of name. Folders without a
-// plugin.json and those whose name starts with a dot are passed over; one that
-// cannot be loaded is returned with its Err set and does not hide the others.
-// The error is about dir itself.
+// plugin.json and folders with a name that starts with a dot are passed over;
+// one that cannot be loaded is returned with its Err set and does not hide the
+// others. The error is about dir itself.
 func Discover(dir string) ([]Candidate, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -61,8 +61,8 @@ func Discover(dir string) ([]Candidate, error) {
 }
 
 // SkippedDirs returns the folders in dir that Discover passes over because they have
-// no plugin.json, in order of name. Those whose name starts with a dot are not among
-// them.
+// no plugin.json, in order of name. Folders with a name that starts with a dot are
+// not among them.
 func SkippedDirs(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

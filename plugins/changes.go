@@ -14,14 +14,14 @@ import (
 // is started, taken through everything a first start goes through, and put in the
 // place of the one before in one step: tools and namespaces together. Calls that
 // are running end on the generation they started on, which is stopped afterwards.
-// On an error the one before goes on serving, and Status.LastError says why. A
-// plugin whose folder is new is loaded, one whose folder is gone is removed.
+// On an error the one before still serves, and Status.LastError says why. A
+// plugin with a new folder is loaded, a plugin without its folder is removed.
 //
 // An id that is not the name of a folder in the plugin directory, or starts with a
-// dot, is that of no plugin, wherever it may lead.
+// dot, is the id of no plugin, wherever it may lead.
 //
 // A Reload during another of the same plugin does one more after it. When ctx
-// ends, Reload returns, but the reload goes on.
+// ends, Reload returns, but the reload continues.
 func (s *Supervisor) Reload(ctx context.Context, id string) error {
 	if id != filepath.Base(id) || strings.HasPrefix(id, ".") {
 		return unknownPluginError(id)
@@ -118,12 +118,12 @@ func (s *Supervisor) removeIfUnused(p *supervised) {
 }
 
 // Override makes the plugin in f's folder take the place of the one installed
-// under id, if there is one, until undo is called. The installed plugin goes on
-// running and is back at once; its data directory, configuration and id are also
-// those of the development plugin, whose folder is trusted as it is: no gate is
-// asked and no checksum counts. Override for an id that is overridden replaces the
-// override by a new generation, as a reload does; the undo of the earlier one then
-// does nothing. ctx bounds the start.
+// under id, if there is one, until undo is called. The installed plugin still runs
+// and is back at once; the development plugin has its data directory,
+// configuration and id. The folder of the development plugin is trusted as it is:
+// no gate is asked and no checksum counts. Override for an id that is overridden
+// replaces the override by a new generation, as a reload does; the undo of the
+// earlier one then does nothing. ctx bounds the start.
 //
 // undo returns when the development plugin has finished its calls and is gone, or
 // its context ends. On an error of Override nothing has changed.

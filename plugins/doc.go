@@ -36,8 +36,8 @@
 //  2. The process is started: in a process group of its own, to be killed when
 //     the host dies, with an empty environment but for TZ, HOME, TMPDIR and
 //     QUOIN_*, no arguments, its data directory as working directory, no
-//     descriptor of the host's, and a pipe as standard input whose end is the
-//     host's end.
+//     descriptor of the host's, and a pipe as standard input, which ends when
+//     the host ends.
 //  3. It shakes hands on standard output. Lines printed before the handshake
 //     are logged and do no harm. It must listen on a unix socket in the private
 //     folder made for it, and both sides prove themselves by mutual TLS.
@@ -65,7 +65,7 @@
 // whenever a folder has changed, starts a new one from the folder as it is, takes it
 // through every step of a first start and checks that no other plugin has its names;
 // then it takes the place of the one before in one step, tools and namespaces
-// together. On any failure before that step the one before goes on, and
+// together. On any failure before that step the one before stays in service, and
 // Status.LastError says why.
 //
 //   - A request ends on the generation on which it started. All
@@ -73,12 +73,12 @@
 //     a plugin, such as the mapping of arguments and the call that it is for.
 //   - A generation that was replaced takes nothing new, is stopped when its calls have
 //     ended, at the latest after RetireTimeout, and is not brought back if it dies.
-//   - A call whose caller knows the tool of another generation (CallRequest.Known) is
-//     made if the present tool takes its input and promises no less, and is refused with
-//     CodeChanged otherwise.
-//   - One reload of a plugin runs at a time; all who ask meanwhile get one more.
+//   - A call by a caller that knows the tool of another generation (CallRequest.Known)
+//     is made if the present tool takes its input and promises no less, and is refused
+//     with CodeChanged otherwise.
+//   - One reload of a plugin runs at a time; all who ask during it get one more.
 //   - [Supervisor.Override] puts a plugin under development in the place of the installed
-//     one, which goes on running, until it is undone.
+//     one, which still runs, until it is undone.
 //
 // A watched folder counts as changed when its manifest or a file that the manifest
 // names has, wherever links lead; other files may come and go. Changes settle for a

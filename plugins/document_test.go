@@ -18,7 +18,7 @@ import (
 
 const document = "../docs/reference/plugin-protocol.md"
 
-// TestTheEnvironmentInTheDocument is that of a running plugin.
+// TestTheEnvironmentInTheDocument compares it with the environment of a running plugin.
 func TestTheEnvironmentInTheDocument(t *testing.T) {
 	t.Parallel()
 	rows, err := hosttest.Table(document, "variable")
@@ -64,7 +64,7 @@ func environmentOf(t *testing.T, p *Process) (is []string) {
 	return is
 }
 
-// TestTheLimitsInTheDocument are those of this package.
+// TestTheLimitsInTheDocument compares them with the limits of this package.
 func TestTheLimitsInTheDocument(t *testing.T) {
 	t.Parallel()
 	rows, err := hosttest.Table(document, "what")

@@ -108,7 +108,7 @@ type textOut struct {
 	Text string `json:"text"`
 }
 
-// fixture is a plugin whose tools misbehave on demand.
+// fixture returns a plugin with tools that misbehave on demand.
 func fixture(id string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
 	p.OnClose(func() error { return os.WriteFile("closed", nil, 0o600) })
@@ -229,8 +229,8 @@ type (
 	}
 )
 
-// changingFixture is a plugin whose tools differ from version to version of it,
-// though the manifest does not say so.
+// changingFixture returns a plugin with tools that differ from version to
+// version, though the manifest does not say so.
 func changingFixture(id, version string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
 	first := version == "v1"

@@ -74,8 +74,8 @@ func (s *folderState) addDirs(dirs ...string) {
 // maxLinks bounds the links on the way to a file.
 const maxLinks = 40
 
-// resolve follows the links in an absolute path, as far as they lead, and returns
-// the folders in which it met them.
+// resolve follows the links in an absolute path to their end and returns the
+// folders in which it met them.
 func resolve(path string) (real string, dirs []string) {
 	path = filepath.Clean(path)
 	volume := filepath.VolumeName(path)

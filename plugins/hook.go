@@ -38,8 +38,8 @@ type OwnedHooks struct {
 }
 
 // Hooks returns the hooks of the plugins that are running or coming back, sorted
-// by plugin. Those of a plugin that is coming back fail, which blocks the calls
-// they are for.
+// by plugin. The hooks of a plugin that is coming back fail, which blocks the
+// calls they are for.
 func (s *Supervisor) Hooks() []OwnedHooks {
 	var out []OwnedHooks
 	for _, o := range s.Offers() {

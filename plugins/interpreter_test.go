@@ -24,8 +24,8 @@ func script(t *testing.T, text string) Candidate {
 	return Find(dir)
 }
 
-// TestAScriptIsStarted by the interpreter of its first line, and one whose
-// interpreter is not there says so.
+// TestAScriptIsStarted by the interpreter of its first line, and a script
+// without its interpreter says so.
 func TestAScriptIsStarted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

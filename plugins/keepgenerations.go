@@ -18,16 +18,16 @@ type keptGenerations struct {
 }
 
 // KeepGenerations returns a context under which all requests to one plugin go to the same
-// generation of it: the one that serves the first of them. A reload meanwhile is
-// not seen, except that a generation that was replaced and has used up its time,
-// or that dies, gives way to the present one. The caller must call done, which lets
-// the generations stop: later requests under the context go to the present one.
+// generation of it: the one that serves the first of them. A reload in the meantime is
+// not seen, except that a generation that was replaced and has used up its time, or that
+// dies, gives way to the present one. The caller must call done, which lets the
+// generations stop: later requests under the context go to the present one.
 func (s *Supervisor) KeepGenerations(ctx context.Context) (kept context.Context, done func()) {
 	p := &keptGenerations{}
 	return context.WithValue(ctx, keptGenerationsKey{}, p), func() { p.release(true) }
 }
 
-// ReleaseGenerations lets go of the generations that ctx keeps so far. Call it before work
+// ReleaseGenerations releases the generations that ctx keeps so far. Call it before work
 // under ctx waits for long, so that replaced generations can stop. The next requests take
 // the generations that are present then. It does nothing for a context without
 // [Supervisor.KeepGenerations].

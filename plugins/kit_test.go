@@ -49,7 +49,7 @@ func writeFile(t testing.TB, path, text string) {
 	}
 }
 
-// shortDir is a private folder whose path leaves room for a socket's name.
+// shortDir returns a private folder with a path that leaves room for a socket's name.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "q")

@@ -169,7 +169,7 @@ func TestLockIsReadAtEveryStart(t *testing.T) {
 	wantParts(t, c.await(t, s, "fix", StateDisabled).Reason, "quoin.lock says nothing of it")
 }
 
-// What is started is what was hashed, whatever becomes of the folder meanwhile.
+// What is started is what was hashed, whatever happens to the folder in the meantime.
 func TestPinnedCopyIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)

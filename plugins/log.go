@@ -188,7 +188,7 @@ func notOfHost(field string) string {
 	return field
 }
 
-// maxLogFields bounds the fields of one line, those of groups included.
+// maxLogFields bounds the fields of one line, including the fields of groups.
 const maxLogFields = 64
 
 // logFields are the fields of an object in order of their names. Groups stay groups.
@@ -222,8 +222,8 @@ func attr(key string, v any) slog.Attr {
 	return slog.String(key, string(b))
 }
 
-// levelOf reads a level of hclog. SDKs of earlier versions wrote those of slog, such as
-// warn+1.
+// levelOf reads a level of hclog. SDKs of earlier versions wrote levels of slog, such
+// as warn+1.
 func levelOf(word string) slog.Level {
 	if end := strings.IndexAny(word, "+-"); end > 0 {
 		word = word[:end]
@@ -234,7 +234,7 @@ func levelOf(word string) slog.Level {
 	return slog.LevelInfo
 }
 
-// levels are those of hclog in ours.
+// levels maps the levels of hclog to ours.
 var levels = map[hclog.Level]slog.Level{
 	hclog.Trace: slog.LevelDebug - 4, hclog.Debug: slog.LevelDebug, hclog.Info: slog.LevelInfo,
 	hclog.Warn: slog.LevelWarn, hclog.Error: slog.LevelError,

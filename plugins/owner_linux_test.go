@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// ownedPlugin makes a plugin of this user in a folder whose name needs quotes.
+// ownedPlugin makes a plugin of this user in a folder with a name that needs quotes.
 func ownedPlugin(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plug ins", "own")

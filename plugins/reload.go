@@ -12,7 +12,7 @@ import (
 
 // reload replaces the installed generation by one of the folder as it is now.
 // Who asks while a reload is under way gets one that starts after it. When ctx
-// ends, the reload goes on without a witness.
+// ends, the reload continues without a witness.
 func (p *supervised) reload(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {

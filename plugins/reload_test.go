@@ -406,7 +406,8 @@ func TestAnImpatientCallerDoesNotStopAReload(t *testing.T) {
 }
 
 // TestOneCallOneGeneration: under a hold, the mapping of arguments, the call and
-// the hooks around it are all of one generation, whatever is reloaded meanwhile.
+// the hooks around it are all of one generation, whatever is reloaded in the
+// meantime.
 func TestOneCallOneGeneration(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)

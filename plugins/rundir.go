@@ -16,8 +16,8 @@ import (
 const runPrefix = "h-"
 
 // runDir is a host's private folder for the sockets and temporary files of its
-// plugins. A locked file in it says that the host lives; a folder whose lock is
-// free is left over from a host that died, and is swept by the next one.
+// plugins. A locked file in it says that the host lives; a folder with a free
+// lock is left over from a host that died, and is swept by the next one.
 type runDir struct {
 	path string
 	lock *durable.FileLock

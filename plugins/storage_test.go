@@ -69,7 +69,7 @@ func addStore(p *sdk.Plugin) {
 	})
 }
 
-// callText is a call of a tool whose answer is a text.
+// callText calls a tool and returns its answer, which is a text.
 func callText(t testing.TB, p *Process, tool string, in textIn) string {
 	t.Helper()
 	out, err := p.CallTool(t.Context(), call(tool, in), nil)
@@ -79,7 +79,7 @@ func callText(t testing.TB, p *Process, tool string, in textIn) string {
 	return string(out)
 }
 
-// running starts the good plugin of an id, whose processes share a storage.
+// running starts the good plugin of an id. The processes of that plugin share a storage.
 func running(t testing.TB, dir, id string) *Process {
 	t.Helper()
 	o := testOptions(t)
@@ -173,7 +173,7 @@ func TestAFloodOfRequestsHurtsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestAProcessWithoutStorageSaysSo starts one whose host keeps none.
+// TestAProcessWithoutStorageSaysSo starts one on a host without storages.
 func TestAProcessWithoutStorageSaysSo(t *testing.T) {
 	t.Parallel()
 	p := startRole(t, "good", testOptions(t))

@@ -64,7 +64,7 @@ func Supervise(ctx context.Context, dir string, o SupervisorOptions) (*Superviso
 	return s, nil
 }
 
-// discoverAll finds the plugins to load: those that are bundled, and those of the
+// discoverAll finds the plugins to load: the bundled ones, and the plugins of the
 // directory, if there is one, that have no id of a bundled one.
 func (s *Supervisor) discoverAll() ([]*supervised, error) {
 	var out []*supervised

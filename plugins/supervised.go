@@ -21,7 +21,7 @@ type supervised struct {
 	options SupervisorOptions
 	runPath string
 	changed func()
-	// accept refuses a generation whose names are not free. It is called, and
+	// accept refuses a generation if its names are not free. It is called, and
 	// the generation put into service, under one lock for all plugins.
 	accept func(p *supervised, d *protocol.Description, enter func()) error
 

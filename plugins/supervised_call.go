@@ -31,7 +31,7 @@ func (p *supervised) callTool(ctx context.Context, req CallRequest, progress fun
 	return result, err
 }
 
-// registration is a namespace whose functions call the generation on duty.
+// registration returns a namespace with functions that call the generation on duty.
 func (p *supervised) registration(of *protocol.Description, n protocol.NamespaceInfo) namespaces.Registration {
 	create := func(ctx context.Context, rc namespaces.RunContext) (scope any, err error) {
 		err = p.doRestarted(ctx, func(l lease) error {

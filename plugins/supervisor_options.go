@@ -16,12 +16,12 @@ type SupervisorOptions struct {
 	OpenStorage OpenStorage
 	// Configs are the plugins' configurations by plugin id.
 	Configs map[string]json.RawMessage
-	// Bundled are plugins next to those of the directory. Defaults to nil.
+	// Bundled are plugins next to the directory's. Defaults to nil.
 	Bundled []Bundled
 	// Secrets are the plugins' secrets by plugin id and name.
 	Secrets map[string]map[string]SecretSource
-	// RunDir, Logger, StartTimeout, CallTimeout and CloseTimeout are those of
-	// [Options], for every plugin.
+	// RunDir, Logger, StartTimeout, CallTimeout and CloseTimeout are the fields
+	// of [Options], for every plugin.
 	RunDir       string
 	Logger       *slog.Logger
 	StartTimeout time.Duration
@@ -29,8 +29,8 @@ type SupervisorOptions struct {
 	CloseTimeout time.Duration
 	// DrainTimeout is how long Close waits for running calls. Defaults to 5 s.
 	DrainTimeout time.Duration
-	// RetireTimeout is how long a generation that was replaced or removed may go
-	// on with its running calls; a development plugin has DrainTimeout. Defaults
+	// RetireTimeout is how long a generation that was replaced or removed may
+	// finish its running calls; a development plugin has DrainTimeout. Defaults
 	// to CallTimeout and a little more, so that a reload cuts no call short.
 	RetireTimeout time.Duration
 	// HealthTimeout is how long a plugin may take to answer the question that

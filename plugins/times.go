@@ -19,7 +19,7 @@ type times struct {
 	restartWait time.Duration
 
 	// How a watched directory settles. What is written in several steps is loaded once,
-	// when nothing has happened for settle, and in a folder that never comes to rest after
+	// when nothing has happened for settle, and in a folder that never settles after
 	// settleLongest.
 	settle, settleLongest time.Duration
 	// rescan is how long to wait for what the system does not tell of: that a binary is no

@@ -28,9 +28,9 @@ type watcher struct {
 
 	watched map[string]os.FileInfo // the folders told of, by path
 	owners  map[string][]string    // the plugins that a folder matters to, by its path
-	touched map[string]bool        // plugins in whose folders something has happened
+	touched map[string]bool        // plugins with events in their folders
 	retries map[string]*restarts   // of plugins that fail though nothing of them has changed
-	busy    chan string            // ids of plugins whose binary was open for writing
+	busy    chan string            // ids of plugins with a binary open for writing
 
 	due    <-chan time.Time
 	cancel func()
@@ -147,7 +147,7 @@ func (w *watcher) reconcile() {
 	}
 }
 
-// ids are the plugins of the directory and those of the supervisor, in order.
+// ids returns the plugins of the directory and the plugins of the supervisor, in order.
 func (w *watcher) ids(sights map[string]folderState) []string {
 	ids := slices.Collect(maps.Keys(sights))
 	for _, p := range w.s.present() {
@@ -233,7 +233,7 @@ func (w *watcher) scan() (sights map[string]folderState, owners map[string][]str
 			owners[d] = append(owners[d], id)
 		}
 	}
-	// The folders of a directory that has gone meanwhile are not seen, and were not removed.
+	// The folders of a directory that has gone by then are not seen, and were not removed.
 	after, err := os.Stat(w.dir)
 	switch {
 	case err != nil:

@@ -54,7 +54,7 @@ func (c *changes) fails(t testing.TB, s *Supervisor, id string, parts ...string)
 	})
 }
 
-// manifestText is a manifest whose text differs from that of another revision.
+// manifestText returns a manifest with a text that differs from the text of another revision.
 func manifestText(id string, revision int) string {
 	return fmt.Sprintf(`{"id": %q, "version": "1.0.0", "protocol": 1, "command": "./plugin", "description": "Revision %d."}`, id, revision)
 }
@@ -324,7 +324,7 @@ func TestAShortBinary(t *testing.T) {
 }
 
 // TestABinaryAndItsChecksum: a binary that is not the one pinned waits for its
-// manifest, and the one before goes on meanwhile.
+// manifest, and the one before runs until then.
 func TestABinaryAndItsChecksum(t *testing.T) {
 	t.Parallel()
 	w := watchedAlpha(t, SupervisorOptions{})
@@ -407,8 +407,8 @@ func TestEventsThatBelongTogetherMakeOneReload(t *testing.T) {
 	}
 }
 
-// unwatched is the same as watchedAlpha, with a watcher whose
-// events the test sends in place of the system.
+// unwatched is the same as watchedAlpha, with a watcher that gets its events
+// from the test in place of the system.
 func unwatched(t *testing.T, clock clock, change func(w *watcher)) *watched {
 	t.Helper()
 	w := &watched{dir: shortDir(t), ch: newChanges()}

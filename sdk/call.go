@@ -24,7 +24,7 @@ type Call struct {
 	// in a run that was never suspended. A tool may refuse a call of a lower epoch than it
 	// has seen of Run.RunID: its host has lost the run, and does not know it yet.
 	Epoch uint64
-	// Run says on whose behalf the call is made.
+	// Run is the run that the call is made for.
 	Run RunContext
 	// Approval is the decision of a person that the call is made by. It is nil unless
 	// the plugin's before-hook has asked for one. A tool that must not run without

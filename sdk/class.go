@@ -21,9 +21,9 @@ type Class struct {
 	// result without it has no methods.
 	Key string
 	// Methods are the methods by their names. The first argument of each is the key
-	// of the result, so the first name of Positional is that of the field it goes to.
-	// A method without Positional and Map takes an object with other fields, as after
-	// Positional(Key).Options().
+	// of the result, so the first name of Positional is the name of the field it goes
+	// to. A method without Positional and Map takes an object with other fields, as
+	// after Positional(Key).Options().
 	Methods map[string]*VerbRef
 }
 

@@ -54,9 +54,10 @@
 //
 // [Plugin.BeforeToolCall] and [Plugin.AfterToolCall] look at tool calls: a hook
 // may rewrite the input, block the call, make it wait for a person, or replace
-// the result. A plugin sees the calls of its own tools; those of others only if
-// the operator of the host allows it, who then also relies on the hook: while the
-// plugin is not there, the calls it would have seen are blocked.
+// the result. A plugin sees the calls of its own tools; it sees the calls of
+// other tools only if the operator of the host allows it, who then also relies on
+// the hook: while the plugin is not there, the calls it would have seen are
+// blocked.
 //
 // # What the host has for a plugin
 //

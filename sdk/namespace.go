@@ -18,8 +18,8 @@ type Namespace struct {
 	Prompt string
 	// Scope is the content, equal for all runs. Give Scope or CreateScope.
 	Scope Scope
-	// CreateScope makes the content for one run. It must depend on rc alone as
-	// far as verbs with Map are concerned: it is asked again to find them.
+	// CreateScope makes the content for one run. Its verbs with Map must depend
+	// on rc alone: it is asked again to find them.
 	CreateScope func(ctx context.Context, rc RunContext) (Scope, error)
 	// Tools are the tools that verbs made by CreateScope may lead to. With
 	// Scope they are found in the scope and Tools stays empty.

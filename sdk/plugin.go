@@ -25,7 +25,7 @@ type Info struct {
 // Options tune a plugin. A nil *Options means all defaults.
 type Options struct {
 	// Logger receives what the SDK itself has to say, and is what Call.Logger
-	// builds on. Defaults to a logger whose lines the host shows under the
+	// builds on. Defaults to a logger with lines that the host shows under the
 	// plugin's name.
 	Logger *slog.Logger
 }

@@ -29,7 +29,7 @@ type Revert struct {
 	inverse func(in, out any) (*Inverse, error)
 }
 
-// RevertBy makes the Revert of a tool whose handler has these types; for a tool with
+// RevertBy makes the Revert of a tool with a handler of these types; for a tool with
 // schemas written by hand, both are json.RawMessage. The function is called after each
 // call that succeeds, with its input and output, and says how that call is undone: by an
 // Inverse, by nothing if it has changed nothing, or not at all, for the reason that the

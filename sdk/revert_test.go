@@ -20,7 +20,7 @@ type lit struct {
 	was  bool
 }
 
-// lamps is a plugin whose tool on is undone as r says.
+// lamps returns a plugin with a tool on that is undone as r says.
 func lamps(r *sdk.Revert) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: "lamps", Version: "1.0.0", Description: "Lamps."}, nil)
 	off := func(context.Context, *sdk.Call, lamp) (string, error) { return "off", nil }

@@ -10,7 +10,7 @@ import (
 )
 
 // OnDrain adds a function to run once when the plugin is about to stop: no new
-// calls come any more, and those that run may go on. It is the place to end what
+// calls come any more, and running calls may finish. It is the place to end what
 // keeps calls waiting, such as a long poll, and what works in the background. The
 // functions run at the same time as each other and as the calls; the plugin closes
 // when all of them and all calls have ended, or the host waits no longer. The host
@@ -91,5 +91,5 @@ func shutDown(p *Plugin) {
 	}
 }
 
-// closeGrace is how long calls may go on after the host has gone.
+// closeGrace is how long calls may run after the host has gone.
 const closeGrace = 2 * time.Second

@@ -79,9 +79,9 @@ func (s *Storage) List(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // Update replaces the value of a key by what f makes of it, as one step: nothing
-// that others store meanwhile is lost. f gets nil if there is no value, and returns
-// nil to remove it. f may be called again if another call or process was faster.
-// Its error ends the update and is returned as it is.
+// that others store in the meantime is lost. f gets nil if there is no value, and
+// returns nil to remove it. f may be called again if another call or process was
+// faster. Its error ends the update and is returned as it is.
 func (s *Storage) Update(ctx context.Context, key string, f func(old []byte) ([]byte, error)) error {
 	for {
 		e, err := s.entry(ctx, key)
@@ -134,8 +134,8 @@ func (s *Storage) SetJSON(ctx context.Context, key string, v any) error {
 	return s.Set(ctx, key, b)
 }
 
-// storageError is an error of the host as plugins see it: the end of the context is
-// that of the context.
+// storageError returns an error of the host as plugins see it: the end of the
+// context is the context's own error.
 func storageError(err error) error {
 	var e *protocol.Error
 	switch {

@@ -56,11 +56,11 @@ type Handler[In, Out any] func(ctx context.Context, c *Call, in In) (Out, error)
 // toolName is what hosts accept; '.' and '-' become '_' in a guest's `tools`.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// AddTool adds a tool whose JSON Schemas are inferred from In and Out. In must
-// be a struct or a map with string keys. A field is optional if it is marked
-// omitempty or omitzero; tags refine its schema (see the package comment). A
-// time.Time is a string with the format date-time. AddTool panics on a
-// programmer's mistake; see [AddToolSafely].
+// AddTool adds a tool with JSON Schemas that are inferred from In and Out. In
+// must be a struct or a map with string keys. A field is optional if it is
+// marked omitempty or omitzero; tags refine its schema (see the package
+// comment). A time.Time is a string with the format date-time. AddTool panics
+// on a programmer's mistake; see [AddToolSafely].
 func AddTool[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) *ToolRef {
 	ref, err := AddToolSafely(p, t, h)
 	if err != nil {
@@ -100,7 +100,7 @@ func AddToolSafely[In, Out any](p *Plugin, t Tool, h Handler[In, Out]) (*ToolRef
 	})
 }
 
-// RawHandler runs a tool whose schemas were written by hand. The input has been
+// RawHandler runs a tool with schemas written by hand. The input has been
 // checked against the input schema; the result must be JSON.
 type RawHandler func(ctx context.Context, c *Call, input json.RawMessage) (json.RawMessage, error)
 

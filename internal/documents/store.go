@@ -32,9 +32,9 @@ type Store interface {
 	// All returns the documents with an extension, such as ".json", in no order. The error is
 	// ErrTooLarge if they have more bytes together than 64 of the largest size.
 	All(ctx context.Context, ext string) ([]Document, error)
-	// Names returns the names with an extension. Unless due is zero they are those of the
-	// documents that expire by then, and those where that is not known. Where several machines
-	// share a store, what has expired is told by the clock of the store if that is behind due.
+	// Names returns the names with an extension. Unless due is zero they are the names of the
+	// documents that expire by then, or where that is not known. Where several machines share
+	// a store, what has expired is told by the clock of the store if that is behind due.
 	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
 	// Counts returns how many documents there are of each extension.
 	Counts(ctx context.Context) (map[string]int, error)
@@ -101,7 +101,7 @@ const (
 // Tally counts what All of a driver returns. The zero value has counted nothing.
 type Tally struct{ bytes int }
 
-// Add counts a document, of a driver whose documents have at most maxBytes each. The
+// Add counts a document of a driver with documents of at most maxBytes each. The
 // error is ErrTooLarge.
 func (t *Tally) Add(where string, d Document, maxBytes int) error {
 	if t.bytes += len(d.Content) + documentCost; t.bytes > largestAll*maxBytes {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// failSync makes every sync of a file whose name passes fail, and counts the
-// directories that were synced.
+// failSync makes every sync of a file with a name that passes fail, and counts
+// the directories that were synced.
 func failSync(t *testing.T, fails func(name string) bool) (synced *[]string) {
 	t.Helper()
 	was := Sync

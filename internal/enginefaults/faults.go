@@ -11,7 +11,7 @@ const (
 	Repaired    State = "repaired"      // by a patch or a replacement of ours
 	Ends        State = "ends the run"  // the guest is ended where the fault would come in
 	LeftOut     State = "left out"      // the feature is not in the engine that guests get
-	Unreachable State = "not reachable" // no guest can come to it
+	Unreachable State = "not reachable" // no guest can get there
 	Open        State = "open"
 )
 

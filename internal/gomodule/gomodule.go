@@ -10,8 +10,8 @@ import (
 	"os/exec"
 )
 
-// Fetch returns the directory of a module's files, which are read-only. The sum is that
-// of go.sum, and holds whatever the settings of the go command say of checksums.
+// Fetch returns the directory of a module's files, which are read-only. The sum is the
+// one in go.sum, and holds whatever the settings of the go command say of checksums.
 func Fetch(path, version, sum string) (dir string, err error) {
 	// Outside of every module, and of what its workspace or vendor directory says.
 	empty, err := os.MkdirTemp("", "quoin-module-")

@@ -12,8 +12,8 @@ import (
 )
 
 // AwaitFile returns once a file exists and has the word in it, which may be empty.
-// Its directory must be there. The error is that of the system, or the context's
-// cause if that ends first.
+// Its directory must be there. The error is the system's, or the context's cause
+// if that ends first.
 func AwaitFile(ctx context.Context, path, word string) (err error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {

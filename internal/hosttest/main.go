@@ -17,8 +17,9 @@ const atOnce = "4"
 // starts it: in a process of 900 MB that was a third of all processor time.
 const memory = 300 << 20
 
-// Main is the TestMain of packages whose parallel tests wait: it runs the tests, more of
-// them at once than there are processors, and looks for goroutines that they leave behind.
+// Main is the TestMain of packages with parallel tests that wait: it runs the tests, more
+// of them at once than there are processors, and looks for goroutines that they leave
+// behind.
 func Main(m *testing.M) {
 	ManyAtOnce()
 	debug.SetMemoryLimit(memory)

@@ -79,7 +79,7 @@ func exists(path string) bool {
 }
 
 // openPrograms returns the folder for programs of the sources as they are now, and
-// removes those of sources that no test has used for long.
+// removes the folders of sources that no test has used for long.
 func openPrograms() (string, error) {
 	parent := os.Getenv(programsVariable)
 	if parent == "" {

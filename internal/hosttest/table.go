@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Table reads the table whose first cell is head from a Markdown file: the cells of
-// each row below the head, without the quotes of code.
+// Table reads the table with head in its first cell from a Markdown file: the cells
+// of each row below the head, without the quotes of code.
 func Table(file, head string) ([][]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

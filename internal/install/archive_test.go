@@ -305,7 +305,7 @@ func headers(t testing.TB, size int) []byte {
 	var one bytes.Buffer
 	tw := tar.NewWriter(&one)
 	must(t, tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "x/a", PAXRecords: map[string]string{"QUOIN.pad": strings.Repeat("0", 64<<10)}}))
-	head := one.Bytes()[:one.Len()-512] // without that of the file
+	head := one.Bytes()[:one.Len()-512] // without the file's header
 	var b bytes.Buffer
 	zw := gzip.NewWriter(&b)
 	for n := 0; n < size; n += len(head) {

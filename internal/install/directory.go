@@ -28,7 +28,7 @@ const (
 // plugin takes a while; waiting for it would be waiting for a stranger.
 var ErrBusy = errors.New("another command is changing this plugin directory; try again when it has ended")
 
-// directory is a plugin directory that no one else changes meanwhile.
+// directory is a plugin directory that no one else changes while it is in use.
 type directory struct {
 	dir     string
 	options Options
@@ -208,8 +208,8 @@ func Pin(ids []string, o Options) ([]*Outcome, error) {
 	})
 }
 
-// loadable are the ids of the plugins that are there, and those of the ones that
-// cannot be loaded.
+// loadable returns the ids of the plugins that are there, and the ids of the
+// plugins that cannot be loaded.
 func (d *directory) loadable() (ids, not []string, err error) {
 	found, err := plugins.Discover(d.dir)
 	for _, f := range found {

@@ -1,5 +1,5 @@
 // Package install packs plugins into archives, and installs, upgrades, pins and
-// removes them in a plugin directory, whose quoin.lock it keeps true.
+// removes them in a plugin directory. It keeps the directory's quoin.lock true.
 //
 // # Directories
 //
@@ -12,7 +12,7 @@
 // between finds the plugin that was there, or refuses one that is not what the lock says.
 //
 // [Pin] accepts a plugin as it is in its folder, [Remove] takes one away. Every function
-// that changes a directory holds a lock file meanwhile: a second command fails with
+// that changes a directory holds a lock file while it does: a second command fails with
 // [ErrBusy].
 //
 // The first lock of a directory takes in every plugin that is there: all of them

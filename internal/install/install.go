@@ -30,8 +30,8 @@ type Options struct {
 	// Secrets are the plugins' secrets by plugin id and name, as they get them when
 	// they are tried.
 	Secrets map[string]map[string]plugins.SecretSource
-	// AnyVersion lets Upgrade replace a plugin by an older version, by one whose
-	// order is unknown, and by other files of the same version.
+	// AnyVersion lets Upgrade replace a plugin by an older version, by one of
+	// unknown order, and by other files of the same version.
 	AnyVersion bool
 	// NewSigner lets Upgrade and Pin replace what one key has signed by what it has
 	// not.
@@ -44,8 +44,8 @@ type Options struct {
 	Quote func(word string) string
 	// Logger receives what a plugin logs while it is tried. Defaults to nothing.
 	Logger *slog.Logger
-	// StartTimeout bounds the start of a plugin that is tried. Defaults to that of
-	// plugins.Options.
+	// StartTimeout bounds the start of a plugin that is tried. Defaults to the
+	// StartTimeout of plugins.Options.
 	StartTimeout time.Duration
 }
 
@@ -67,7 +67,7 @@ type Outcome struct {
 }
 
 // Install puts the plugin of an archive or a folder into the directory. It refuses
-// one whose id is taken. Where the lock lists a plugin that is not there, it
+// a plugin if its id is taken. Where the lock lists a plugin that is not there, it
 // installs that and nothing else.
 func Install(ctx context.Context, source string, o Options) (*Outcome, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {

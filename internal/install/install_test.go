@@ -51,7 +51,7 @@ func servePlugin() {
 	sdk.Serve(p)
 }
 
-// source makes the folder of a plugin, whose name does not matter.
+// source makes the folder of a plugin. The folder's name does not matter.
 func source(t testing.TB, id, version string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ type Packed struct {
 	Contents trust.Contents
 	// Signer is the key that signed them; zero if they are not signed.
 	Signer trust.PublicKey
-	// SHA256 is that of the archive, in hex.
+	// SHA256 is the hash of the archive, in hex.
 	SHA256 string
 	// Bytes is the archive's size.
 	Bytes int64

@@ -39,8 +39,8 @@ type unpackedPlugin struct {
 
 // unpack reads an archive and writes the plugin to a new folder in dir, named by
 // its id. What stands in that folder then is what its plugin.sum lists, and its
-// signature, if it has one, is good; whose signature it is, the caller judges. On
-// an error the folder may be there in part.
+// signature, if it has one, is good; the caller judges who the signer is. On an
+// error the folder may be there in part.
 func unpack(r io.Reader, dir string) (*unpackedPlugin, error) {
 	return unpackWithin(r, dir, limits{files: trust.MaxContentsFiles, bytes: trust.MaxContentsBytes})
 }

@@ -28,10 +28,10 @@ type Node struct {
 	Text string
 	// Truth is the value of a boolean.
 	Truth bool
-	// Members are those of an object, in order. When a name stands twice, the first
-	// place and the last value count.
+	// Members are the members of an object, in order. When a name stands twice, the
+	// first place and the last value count.
 	Members []Member
-	// Items are those of an array.
+	// Items are the items of an array.
 	Items []*Node
 }
 

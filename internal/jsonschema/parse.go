@@ -20,7 +20,7 @@ func Parse(doc json.RawMessage) *Document {
 	return Bounds{Bytes: maxBytes, Values: maxNodes, Nesting: maxNesting}.Parse(doc)
 }
 
-// Bounds are those of what is read of one value.
+// Bounds are the bounds of what is read of one value.
 type Bounds struct{ Bytes, Values, Nesting int }
 
 // Parse is the function Parse with other bounds. Each level of nesting costs stack.
@@ -88,7 +88,7 @@ func (p *parser) value(depth int) *Node {
 	return n
 }
 
-// members reads those of an object.
+// members reads the members of an object.
 func (p *parser) members(n *Node, depth int) bool {
 	var places map[string]int // of an object that is too large for a look at each
 	for p.at++; p.next() != '}'; {
@@ -136,7 +136,7 @@ func placeOf(name string, members []Member, places map[string]int) int {
 	return slices.IndexFunc(members, func(m Member) bool { return m.Key == name })
 }
 
-// items reads those of an array.
+// items reads the items of an array.
 func (p *parser) items(n *Node, depth int) bool {
 	for p.at++; p.next() != ']'; {
 		if p.doc[p.at] == ',' {

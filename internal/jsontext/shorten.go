@@ -107,8 +107,9 @@ func (s *shortener) array(items [][]byte, room, depth int) {
 	s.keep(']')
 }
 
-// object writes the first members for whose names there is room. Their values share
-// the rest: small ones stay whole, and the largest are shortened to the same size.
+// object writes the first members, as many as there is room for their names. Their
+// values share the rest: small ones stay whole, and the largest are shortened to
+// the same size.
 func (s *shortener) object(all []member, room, depth int) {
 	note := func(n int) string { return fmt.Sprintf(`"…":"%d more members"`, n) }
 	left := room - len(`{,}`) - len(note(len(all)))

@@ -33,7 +33,7 @@ func answerOf(t *testing.T, f Filter, arch, call uint32, args ...uint32) uint32 
 }
 
 // TestCallsOfAnotherArchitectureKill: the numbers of a filter mean other calls there, as
-// those of int 0x80 do on x86-64.
+// the numbers of int 0x80 do on x86-64.
 func TestCallsOfAnotherArchitectureKill(t *testing.T) {
 	t.Parallel()
 	const kill, allow = uint32(unix.SECCOMP_RET_KILL_PROCESS), uint32(unix.SECCOMP_RET_ALLOW)

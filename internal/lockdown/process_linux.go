@@ -36,7 +36,7 @@ func ForbidPrivileges(threads Threads) error {
 	return threads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
-// capabilities are the arguments of capset. They are no variables of a function, whose
+// capabilities are the arguments of capset. They are no variables of a function: its
 // stack may move before the call.
 var capabilities = struct {
 	header unix.CapUserHeader

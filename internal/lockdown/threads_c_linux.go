@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThreadList lists the threads of the process as the kernel knows them, also those of
-// the C library. It goes on to do so when the process can no longer open files.
+// ThreadList lists the threads of the process as the kernel knows them, also the
+// threads of the C library. It still does so when the process can no longer open
+// files.
 type ThreadList struct {
 	dir, stat int
 	err       error // why there is no list
@@ -132,8 +133,9 @@ func (l *ThreadList) read() ([]int, error) {
 	return threads, nil
 }
 
-// scan takes the number of threads from /proc and tries ids: the threads have those of
-// the namespace to themselves, given out in ascending order, and the process is young.
+// scan takes the number of threads from /proc and tries ids: the threads have the ids
+// of the namespace to themselves, given out in ascending order, and the process is
+// young.
 func (l *ThreadList) scan() ([]int, error) {
 	const highest, tries = 1 << 12, 100
 	for range tries {
@@ -149,7 +151,7 @@ func (l *ThreadList) scan() ([]int, error) {
 		}
 		if len(threads) == n {
 			return threads, nil
-		} // or one has ended meanwhile
+		} // or one has ended
 	}
 	return nil, errors.New("threads end faster than they can be listed")
 }

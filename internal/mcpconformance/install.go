@@ -26,7 +26,7 @@ const (
 // suite is an installed conformance suite.
 type suite struct{ dir, node, script string }
 
-// install puts the suite into a directory, and a Node if that of the machine is too old.
+// install puts the suite into a directory, and a Node if the machine's Node is too old.
 func install(ctx context.Context, dir string, out io.Writer) (*suite, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {

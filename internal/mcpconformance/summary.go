@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// summary is what a leg came to, in scenarios.
+// summary is the result of a leg, in scenarios.
 type summary struct {
 	scored, passed      int // that the revision requires
 	others, otherPassed int // that the suite runs and does not score

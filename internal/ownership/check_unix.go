@@ -200,7 +200,8 @@ func knownGroup(group uint32, nsswitch string) bool {
 	return !errors.As(err, &exit) || exit.ExitCode() != notFound
 }
 
-// otherGroups reports whether groups are looked up elsewhere than in the files, as far as can be told.
+// otherGroups reports whether groups are looked up elsewhere than in the files, or that cannot
+// be told.
 func otherGroups(nsswitch string) bool {
 	text, err := os.ReadFile(nsswitch)
 	for line := range strings.Lines(string(text)) {

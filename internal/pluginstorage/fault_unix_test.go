@@ -43,7 +43,7 @@ func fillDisk(t *testing.T, size int64) (free func()) {
 	return free
 }
 
-// faulty is a storage whose host hears of failures.
+// faulty returns a storage with a host that hears of failures.
 func faulty(t *testing.T, path string) (f *File, heard *[]string) {
 	heard = new([]string)
 	f = Open(path, func(err error) { *heard = append(*heard, err.Error()) })

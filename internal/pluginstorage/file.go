@@ -35,9 +35,9 @@ type File struct {
 
 var _ protocol.Storage = (*File)(nil)
 
-// Open returns the storage in the file of that path, whose folder is made when
+// Open returns the storage in the file of that path. The file's folder is made when
 // something is stored. It calls fail with the reason when the file cannot be read or
-// written: that error names files of the host, and those of the methods do not.
+// written: that error names files of the host, and the errors of the methods do not.
 func Open(path string, fail func(error)) *File {
 	return &File{path: path, lock: durable.NewLock(path + ".lock"), fail: fail}
 }

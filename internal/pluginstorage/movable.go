@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
-// Movable is a storage that can be carried as a whole. The plugin may use it meanwhile.
+// Movable is a storage that can be carried as a whole. The plugin may use it at the same time.
 type Movable interface {
 	protocol.Storage
 	// Contents returns everything that is stored.
@@ -23,10 +23,10 @@ type Movable interface {
 	Swap(ctx context.Context, old, next Contents) error
 }
 
-// ErrChanged means that a plugin has written to a storage meanwhile.
+// ErrChanged means that a plugin has written to a storage in the meantime.
 var ErrChanged = errors.New("the plugin has written to its storage meanwhile")
 
-// Contents is everything that a storage holds. The zero value is that of an empty one.
+// Contents is everything that a storage holds. The zero value is an empty storage.
 type Contents struct {
 	entries map[string]protocol.StorageEntry
 }

@@ -17,7 +17,7 @@ import (
 // what is in them. Numbers count the entries from 1 and are never used twice, unless the
 // log has lost its newest entries.
 type Log interface {
-	// Read calls add with each entry whose number is beyond after, in order. If the log has
+	// Read calls add with each entry with a number beyond after, in order. If the log has
 	// lost what it had up to after, or what it has added, the error is ErrLost.
 	Read(ctx context.Context, after uint64, add func(number uint64, entry []byte) error) error
 	// Append adds the entry after+1. If there is a newer one than after, the error is
@@ -195,7 +195,7 @@ func (s *Shared) apply(number uint64, entry []byte) error {
 }
 
 // compact rewrites the log when most of it is superseded. That it fails, or that another
-// host has appended meanwhile, costs room and nothing else.
+// host has appended in the meantime, costs room and nothing else.
 func (s *Shared) compact(ctx context.Context) {
 	live := s.t.bytes + headerBytes*len(s.t.entries)
 	if s.size-live <= max(1<<20, live) {

@@ -144,7 +144,7 @@ func count(t *testing.T, s protocol.Storage, key string, n int) {
 }
 
 // TestALogIsRewritten when most of it is superseded, also under the eyes of a host that is
-// behind, and revisions go on.
+// behind, and revisions continue.
 func TestALogIsRewritten(t *testing.T) {
 	log := &memoryLog{}
 	one, behind := shared(t, log), shared(t, log)
@@ -170,7 +170,7 @@ func TestALogIsRewritten(t *testing.T) {
 }
 
 // TestALogThatFails: the plugin learns that its change may not be there, the host why, and
-// the storage goes on with what the log has.
+// the storage continues with what the log has.
 func TestALogThatFails(t *testing.T) {
 	log, heard := &memoryLog{}, 0
 	s := NewShared("p", log, func(err error) {
@@ -195,8 +195,8 @@ func TestALogThatFails(t *testing.T) {
 	want(t, s, "a", "4")
 }
 
-// TestALogThatLosesItsNewest: all hosts go on with what the log has, and so does one that has
-// seen what is lost.
+// TestALogThatLosesItsNewest: all hosts continue with what the log has, and so does one that
+// has seen what is lost.
 func TestALogThatLosesItsNewest(t *testing.T) {
 	log := &memoryLog{}
 	s := shared(t, log)

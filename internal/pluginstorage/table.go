@@ -14,7 +14,7 @@ type table struct {
 	revision uint64 // the newest there has been
 }
 
-// change is what becomes of one key.
+// change is the change of one key.
 type change struct {
 	key      string
 	value    []byte // nil: the key goes

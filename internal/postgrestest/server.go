@@ -25,8 +25,8 @@ type Options struct {
 	Listen []string
 	// Settings are lines of postgresql.conf.
 	Settings map[string]string
-	// Mount gives the empty folder of the server's data a file system of its own, and
-	// that of each standby. What it returns takes that away again. Nil: none.
+	// Mount gives the empty data folder of the server, and of each standby, a file
+	// system of its own. What it returns takes that away again. Nil: none.
 	Mount func(folder string) (unmount func() error, err error)
 }
 

@@ -17,8 +17,8 @@ import (
 // troubleshooting is the page of messages, codes and reasons.
 const troubleshooting = "docs/guide/troubleshooting.md"
 
-// codeSources are the files whose constants are codes, by what they are codes of. A constant
-// counts if its name has the prefix.
+// codeSources are the files with constants that are codes, by what they are codes of. A
+// constant counts if its name has the prefix.
 var codeSources = []struct{ of, file, prefix string }{
 	{"result", "host/codemode/error.go", "Code"},
 	{"reason of a result", "host/codemode/error.go", "Reason"},

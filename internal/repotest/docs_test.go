@@ -146,8 +146,8 @@ func TestNamedDocumentsExist(t *testing.T) {
 	}
 }
 
-// sources returns the files of the repository whose names end in one of the given
-// endings, without what is built or fetched.
+// sources returns the files of the repository with names that end in one of the
+// given endings, without what is built or fetched.
 func sources(t *testing.T, endings ...string) []string {
 	t.Helper()
 	var files []string

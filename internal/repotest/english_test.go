@@ -233,7 +233,7 @@ func TestCountNone(t *testing.T) {
 	}
 }
 
-// stillToClean are directories whose comments and messages have banned words.
+// stillToClean are directories with banned words in their comments and messages.
 var stillToClean = []string{}
 
 // TestPassages checks what the rules find, and what they leave alone.

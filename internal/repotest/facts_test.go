@@ -38,7 +38,7 @@ func constants(t *testing.T, file, typeName string) []string {
 }
 
 // TestSecurityListsTheRequests compares the kinds of requests that the threat model
-// names with those of the wire protocol.
+// names with the kinds of the wire protocol.
 func TestSecurityListsTheRequests(t *testing.T) {
 	methods := constants(t, "internal/wire/message.go", "Method")
 	text := pages(t)["docs/reference/security.md"]

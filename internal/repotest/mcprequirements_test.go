@@ -21,7 +21,7 @@ type requirementPart struct{ rules []requirement }
 // suiteScenario is a scenario of the conformance suite, of a server or a client.
 var suiteScenario = regexp.MustCompile(`^suite (server|client)/([a-z0-9/-]+)$`)
 
-// parseRequirements reads testdata/mcp-requirements.txt, whose form is that of
+// parseRequirements reads testdata/mcp-requirements.txt, which has the form of
 // contract.txt. It returns the tests that it names, by the lines of their rules.
 func parseRequirements(text string) (parts []requirementPart, tests map[int][]provenBy, err error) {
 	tests = map[int][]provenBy{}

@@ -9,9 +9,9 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-// Verify compares what a worker reported with what the kernel says about each thread
-// of its process, as far as the kernel tells others. Its error names the first layer
-// that is claimed and not in force.
+// Verify compares what a worker reported with what the kernel tells other processes
+// about each thread of the worker's process. Its error names the first layer that is
+// claimed and not in force.
 func Verify(pid int, layers []wire.Layer) error {
 	threads, err := lockdown.ThreadStatuses(pid)
 	if err != nil {

@@ -3,7 +3,7 @@ package sandbox
 import "testing"
 
 // TestAKilledProcessHidesNothing: while the kernel ends the threads of a process that was
-// killed, the process looks like one whose first thread has ended by itself.
+// killed, the process looks like one with a first thread that has ended by itself.
 func TestAKilledProcessHidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -15,16 +15,16 @@ import (
 )
 
 // threadStack is the stack of a thread that is started after the seal. It counts for
-// the data limit, touched or not. The engine runs on the first thread, whose stack
-// does not; what runs on the others is the Go runtime.
+// the data limit, touched or not. The engine runs on the first thread, and the first
+// thread's stack does not count; what runs on the others is the Go runtime.
 const threadStack = 256 << 10
 
 // libraryThread are exactly the flags the C library makes a thread with. It tries
-// clone3 first, whose flags a filter cannot see, and does without it.
+// clone3 first, and does without it: a filter cannot see the flags of clone3.
 const libraryThread = threadFlags | unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID
 
 func init() {
-	// The C library makes every thread, those of the Go runtime too.
+	// The C library makes every thread, the threads of the Go runtime too.
 	threads = []uint32{libraryThread}
 	// The stack of a thread. The flag says what for and does nothing.
 	mappings = append(mappings, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_STACK)

@@ -56,9 +56,9 @@ func setLimits(p Policy, held uint64, heldErr, firstErr error) (string, error) {
 }
 
 // threadsCountAlone reports whether the limit of processes counts the threads of
-// this process only. Since Linux 5.14 it counts those of one user in one user
-// namespace. Without a namespace of its own, or before that version, it counts
-// every worker, and all else that the user runs.
+// this process only. Since Linux 5.14 it counts the processes of one user in one
+// user namespace. Without a namespace of its own, or before that version, it
+// counts every worker, and all else that the user runs.
 func threadsCountAlone() bool {
 	var name unix.Utsname
 	if !inNamespaces() || unix.Uname(&name) != nil {

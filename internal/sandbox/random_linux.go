@@ -7,8 +7,8 @@ import (
 )
 
 // Random fills b from the kernel's generator. Package crypto/rand would do the
-// same, but starts a timer at its first use, and with it the Go runtime's poller,
-// whose descriptors must not exist in a worker.
+// same, but starts a timer at its first use, and with it the Go runtime's poller.
+// The poller's descriptors must not exist in a worker.
 func Random(b []byte) error {
 	for len(b) > 0 {
 		n, err := unix.Getrandom(b, 0)

@@ -25,7 +25,7 @@ import (
 // reports again.
 const probeName = "sandbox-probe"
 
-// partlyName marks a test binary whose first thread alone gives up privileges.
+// partlyName marks a test binary that gives up privileges on its first thread alone.
 const partlyName = "sandbox-partly"
 
 func init() {
@@ -50,12 +50,12 @@ type report struct {
 	Probe  string // "allowed", or how the system refused
 }
 
-// early marks a probe whose process starts the Go runtime's poller before the
-// seal, as a program that links more than a guest does.
+// early marks a probe with a process that starts the Go runtime's poller before
+// the seal, as a program that links more than a guest does.
 const early = "early "
 
-// threaded marks a probe whose process has so many more threads before the seal, and
-// waiting is one that ends with a signal alone.
+// threaded marks a probe with a process that has so many more threads before the
+// seal, and waiting is one that ends with a signal alone.
 const (
 	threaded     = "threaded "
 	waiting      = "wait"

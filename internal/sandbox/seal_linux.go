@@ -96,7 +96,7 @@ func checkEnvironment() (string, error) {
 
 // closeDescriptors closes whatever was inherited beyond the five of a worker. A
 // program that serves as its own guest may have started the Go runtime's poller
-// while it was initialised; the runtime cannot go on without it.
+// while it was initialised; the runtime cannot run without it.
 func closeDescriptors() (string, error) {
 	next := uint(firstExtra)
 	sealed.poller = pollerDescriptors()

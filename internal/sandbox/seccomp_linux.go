@@ -79,7 +79,7 @@ func filterCalls() (string, error) {
 	return fmt.Sprintf("%d instructions", len(filter)), nil
 }
 
-// calls is the filter of a worker with process id pid, whose poller has the
+// calls returns the filter of a worker with process id pid. Its poller has the
 // given descriptors if it was started before the seal.
 func calls(pid uint32, started []uint) lockdown.Filter {
 	const kill = unix.SECCOMP_RET_KILL_PROCESS

@@ -22,9 +22,9 @@ const (
 // ErrSteps is the error for a value that takes too many steps to check.
 var ErrSteps = fmt.Errorf("checking the value takes more than %d steps; the schema has too many alternatives inside of each other", maxSteps)
 
-// Schema is a compiled schema whose validation is bounded: alternatives inside of
-// alternatives, such as a tree of two recursive forms, multiply with each level of the value.
-// It is safe for concurrent use.
+// Schema is a compiled schema with bounded validation: alternatives inside of alternatives,
+// such as a tree of two recursive forms, multiply with each level of the value. It is safe
+// for concurrent use.
 type Schema struct {
 	schema *jsonschema.Schema
 	mu     sync.Mutex // held while steps are counted

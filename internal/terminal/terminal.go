@@ -4,8 +4,8 @@
 //
 // Use [Line] or [Short] for a name or a table cell, [Text] for what may have
 // several lines, [JSON] for a document, and [Fprintf] or [Fprintln] in place of
-// those of package fmt to escape all that is printed. The functions keep no state
-// and accept any string, valid UTF-8 or not.
+// package fmt's to escape all that is printed. The functions keep no state and
+// accept any string, valid UTF-8 or not.
 package terminal
 
 import (

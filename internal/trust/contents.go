@@ -118,10 +118,10 @@ func CheckContentsPath(path string) error {
 	return nil
 }
 
-// ReadContents lists and hashes the files of the plugin in dir, whose manifest is m. Links
-// are followed to files, and refused if they lead to folders. It fails if there are more
-// than MaxContentsFiles files or more than MaxContentsBytes bytes. The folder may change
-// while it is read: use [Pin.CopyPinned] for files that are to run.
+// ReadContents lists and hashes the files of the plugin in dir with manifest m. Links are
+// followed to files, and refused if they lead to folders. It fails if there are more than
+// MaxContentsFiles files or more than MaxContentsBytes bytes. The folder may change while
+// it is read: use [Pin.CopyPinned] for files that are to run.
 func ReadContents(dir string, m manifest.Manifest) (Contents, error) {
 	names, err := ContentsPaths(dir, m)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/quoinhq/quoin/plugins/manifest"
 )
 
-// CopyPinned copies the files for this platform of the plugin in from, whose manifest
-// is m, into a folder below to that is named like the plugin. It returns that folder.
-// The copies are hashed while they are written, and compared with the pin: what runs is
+// CopyPinned copies the files for this platform of the plugin in from with manifest m
+// into a folder below to that is named like the plugin. It returns that folder. The
+// copies are hashed while they are written, and compared with the pin: what runs is
 // what was checked. The error is a *[Error] or a *[ChecksumError] if they differ.
 func (p Pin) CopyPinned(from string, m manifest.Manifest, to string) (folder string, err error) {
 	names, err := ContentsPaths(from, m)

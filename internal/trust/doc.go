@@ -7,7 +7,7 @@
 // A [Lock] is quoin.lock, the file of a plugin directory that lists which plugins may
 // start, and as what files. [Lock.Pin] and [SignedPin] turn what vouches for a plugin
 // into a [Pin], and [Pin.CopyPinned] copies the plugin's files while it compares them:
-// what runs is what was checked, also if the folder changes meanwhile.
+// what runs is what was checked, also if the folder changes in the meantime.
 //
 // Errors about a plugin that is not what it should be are an *[Error], a
 // *[ChecksumError] or, for the lock itself, a *[LockError]; each says how the operator

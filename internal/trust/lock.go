@@ -75,8 +75,8 @@ func (e LockEntry) Extend(next LockEntry) LockEntry {
 	return next
 }
 
-// EntryOf returns the entry of the plugin in dir, whose manifest is m, as its files are
-// now. It has a signer only if the files are still what was signed.
+// EntryOf returns the entry of the plugin in dir with manifest m, as its files are now.
+// It has a signer only if the files are still what was signed.
 func EntryOf(dir string, m manifest.Manifest) (LockEntry, error) {
 	c, err := ReadContents(dir, m)
 	if err != nil {

@@ -20,8 +20,8 @@ type Pin struct {
 	Manifest, Binary, Files string
 	// Signer is the key that has signed the plugin; zero if it is not signed.
 	Signer PublicKey
-	// By and Accept are those of the [Error] of a plugin that does not meet the Pin:
-	// what vouches, and how the operator can accept another plugin.
+	// By and Accept are the fields of the [Error] of a plugin that does not meet the
+	// Pin: what vouches, and how the operator can accept another plugin.
 	By, Accept string
 }
 
@@ -44,10 +44,10 @@ func (p Pin) Compare(id string, got Pin) error {
 	return nil
 }
 
-// Pin returns what the lock demands on this platform of the plugin in dir, whose
-// manifest is m and was read from a text with the SHA-256 manifestSum. A plugin that is
-// not listed, or not of the listed version or manifest, is a *[Error]. The other
-// files are compared when they are copied.
+// Pin returns what the lock demands on this platform of the plugin in dir. Its manifest
+// is m and was read from a text with the SHA-256 manifestSum. A plugin that is not
+// listed, or not of the listed version or manifest, is a *[Error]. The other files are
+// compared when they are copied.
 func (l Lock) Pin(dir string, m manifest.Manifest, manifestSum string) (*Pin, error) {
 	id, accept := m.ID, acceptByPin(filepath.Dir(dir), m.ID)
 	refuse := func(what, want, got string) (*Pin, error) {
@@ -71,7 +71,7 @@ func (l Lock) Pin(dir string, m manifest.Manifest, manifestSum string) (*Pin, er
 }
 
 // SignedPin returns what a trusted signature says on this platform of the plugin in dir.
-// The arguments are those of [Lock.Pin] and [CheckSigner].
+// The arguments are the arguments of [Lock.Pin] and [CheckSigner].
 func SignedPin(dir string, m manifest.Manifest, manifestSum string, trusted []PublicKey) (*Pin, error) {
 	sums, err := ReadSums(dir)
 	if err != nil {

@@ -5,6 +5,6 @@
 // tags jsonschema, enum, min, max and default. [Encode] writes a value so that it fits
 // the schema of its type, and [Defaults] fills in what an input leaves out.
 //
-// The functions keep nothing and may be called at any time. Types are those of the
-// program itself: a mistake in one is its author's, and is an error that names the field.
+// The functions keep nothing and may be called at any time. Types are the program's own:
+// a mistake in one is its author's, and is an error that names the field.
 package typeschema

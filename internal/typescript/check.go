@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Check fails t with the compiler's complaints unless it accepts files, whose
+// Check fails t with the compiler's complaints unless it accepts files. Their
 // keys are relative paths such as "tools/echo.d.ts".
 func Check(t testing.TB, files map[string]string) {
 	t.Helper()

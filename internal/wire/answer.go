@@ -29,7 +29,7 @@ type Image struct {
 	Data []byte
 }
 
-// ImageBytes is the size of an Image message whose Data has n bytes.
+// ImageBytes returns the size of an Image message with n bytes of Data.
 func ImageBytes(n int) int {
 	const lengthBytes = 4
 	return lengthBytes + n

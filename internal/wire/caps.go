@@ -39,7 +39,7 @@ const (
 	MaxPending = 1 << 20
 	// MaxTimerMillis is the latest timer a Report may have, as in JavaScript.
 	MaxTimerMillis = 1<<31 - 1
-	// MaxHeap is the largest heap a Report may claim, beyond that of any engine.
+	// MaxHeap is the largest heap a Report may claim, beyond the heap of any engine.
 	MaxHeap = 4 << 30
 	// MaxNamespaces is the most namespaces one cell may have.
 	MaxNamespaces = 4096

@@ -159,7 +159,7 @@ func (d *decoder) compactJSON(max int, optional bool, what string) []byte {
 	return out.Bytes()
 }
 
-// count takes the length of a list whose items have at least minBytes each, so
+// count takes the length of a list with items of at least minBytes each, so
 // that a short payload cannot announce a long list.
 func (d *decoder) count(max, minBytes int, what string) int {
 	n := d.u32(what)

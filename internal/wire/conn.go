@@ -27,7 +27,7 @@ type Conn struct {
 	limit   int
 }
 
-// NewConn returns a connection whose other end is peer.
+// NewConn returns a connection with peer at its other end.
 func NewConn(peer Side, rw io.ReadWriter) *Conn {
 	return &Conn{peer: peer, r: bufio.NewReaderSize(rw, readBuffer), w: rw}
 }
@@ -45,7 +45,7 @@ func (c *Conn) Send(m Message) error {
 	return c.write(m.Type(), b)
 }
 
-// write sends b, whose first headerBytes are room for the first header.
+// write sends b. The first headerBytes of b are room for the first header.
 func (c *Conn) write(t Type, b []byte) error {
 	for {
 		n, kind := len(b)-headerBytes, byte(t)
@@ -80,8 +80,8 @@ func (c *Conn) most(t Type) int {
 
 // Receive reads one message. It returns io.EOF only when the peer closed the
 // connection between two messages; bytes that break the protocol give an error
-// that matches ErrMalformed. The message's byte fields are its own; those of a
-// Report share no memory with each other.
+// that matches ErrMalformed. The message's byte fields are its own; the fields
+// of a Report share no memory with each other.
 func (c *Conn) Receive() (Message, error) {
 	t, n, more, err := c.header(true)
 	if err != nil {

@@ -6,9 +6,9 @@
 // A Message is one thing said: Hello, Start, Turn, Snapshot, Restore, FileData
 // and Reset by the host; Ready, Report, NeedFile, Image, Restored and Fault by
 // the worker. A frame is a length (u32, little endian), a type byte and at most
-// MaxFrame payload bytes; a message is one frame, or several whose type bytes
-// carry the continuation bit in all but the last. A Conn sends and receives
-// messages.
+// MaxFrame payload bytes; a message is one frame, or several, with the
+// continuation bit in the type bytes of all but the last. A Conn sends and
+// receives messages.
 //
 // # Order
 //

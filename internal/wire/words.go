@@ -32,7 +32,7 @@ const (
 // stopped it.
 const TextTimeout = "code mode timeout exceeded."
 
-// The phases: whose fault a failure is.
+// The phases say who is at fault for a failure.
 const (
 	PhaseInput  = "input"
 	PhaseGuest  = "guest"

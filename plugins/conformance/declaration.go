@@ -39,7 +39,7 @@ type Declaration struct {
 	Once *Call `json:"once,omitempty"`
 	// Undo is a call of a revertible tool that its inverse undoes.
 	Undo *Undo `json:"undo,omitempty"`
-	// Private are calls whose effect the session alone sees that has made them.
+	// Private are calls with an effect that only the session that made them sees.
 	Private []Private `json:"private,omitempty"`
 	// Storage is a call that succeeds and uses what the host keeps for the plugin.
 	Storage *Call `json:"storage,omitempty"`
@@ -63,15 +63,15 @@ type Failure struct {
 // Undo is a call that its inverse undoes.
 type Undo struct {
 	Call
-	// Shows is a call of a read-only tool whose result differs once the call is made, and
+	// Shows is a call of a read-only tool. Its result differs once the call is made, and
 	// is what it was once the call is undone.
 	Shows Call `json:"shows"`
 }
 
-// Private is a call whose effect no other session sees.
+// Private is a call with an effect that no other session sees.
 type Private struct {
 	Call
-	// Shows is a call of a read-only tool whose result differs for the session of Call, and
+	// Shows is a call of a read-only tool. Its result differs for the session of Call, and
 	// for no other, also for one that differs from it in a single field.
 	Shows Call `json:"shows"`
 }
@@ -88,7 +88,7 @@ type Mapping struct {
 	Namespace string            `json:"namespace"`
 	Mapper    string            `json:"mapper"`
 	Args      []json.RawMessage `json:"args"`
-	// Input is what becomes of the arguments.
+	// Input is the input that the arguments are mapped to.
 	Input json.RawMessage `json:"input"`
 }
 

@@ -30,7 +30,7 @@ func cancelled(e *exam) {
 	e.drained("cancelled calls")
 }
 
-// drained reports calls that go on though their callers are gone.
+// drained reports calls that still run though their callers are gone.
 func (e *exam) drained(after string) {
 	ctx, cancel := context.WithTimeout(e.ctx, e.timeout)
 	defer cancel()

@@ -7,7 +7,8 @@ import (
 	"github.com/quoinhq/quoin/namespaces"
 )
 
-// others are sessions that differ from that of the calls in a single field, or are named by a single one.
+// others returns sessions that differ from the session of the calls in a single field, or are
+// named by a single one.
 func others() map[string]namespaces.RunContext {
 	all := map[string]namespaces.RunContext{"without a name": {RunID: run.RunID}}
 	for field, set := range map[string]func(*namespaces.RunContext, string){

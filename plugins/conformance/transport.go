@@ -64,7 +64,7 @@ func (s *setting) judgeHandshake(sockets string, line *child.Handshake) {
 	}
 }
 
-// strangers connects without a certificate, and with that of another host.
+// strangers connects without a certificate, and with the certificate of another host.
 func strangers(e *wireExam) {
 	other, err := e.launch(e.handshake().Version)
 	if other != nil {

@@ -63,7 +63,7 @@ var manifestProperties = map[string]object{
 		"type": "object", "properties": object{"type": object{"const": "object"}}, "required": []string{"type"}},
 }
 
-// byPlatform is the schema of an object whose keys are platforms.
+// byPlatform returns the schema of an object with platforms as keys.
 func byPlatform(value object) object {
 	return object{"type": "object", "propertyNames": object{"$ref": "#/$defs/platform"}, "additionalProperties": value, "minProperties": 1}
 }

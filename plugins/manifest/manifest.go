@@ -124,8 +124,8 @@ func (e *Error) Error() string {
 	return where + ": " + e.Problem + "; " + e.Fix
 }
 
-// Read reads and checks the manifest in dir. Errors about the text are those of
-// [Parse]; the error is fs.ErrNotExist if dir has no manifest.
+// Read reads and checks the manifest in dir. Errors about the text are the
+// errors of [Parse]; the error is fs.ErrNotExist if dir has no manifest.
 func Read(dir string) (Manifest, error) {
 	m, _, err := ReadWithSum(dir)
 	return m, err
@@ -302,7 +302,7 @@ func readPath(raw json.RawMessage, into *string, fix string) string {
 	return ""
 }
 
-// readPlatforms reads an object whose keys are platforms.
+// readPlatforms reads an object with platforms as keys.
 func readPlatforms(raw json.RawMessage) (values map[string]json.RawMessage, problem string) {
 	if json.Unmarshal(raw, &values) != nil || len(values) == 0 {
 		return nil, fmt.Sprintf("expected an object with an entry for each platform, got %s", excerpt(raw))

@@ -54,7 +54,7 @@ func compileSchema(raw json.RawMessage) (_ *schemalimit.Schema, doc any, err err
 
 // CheckSchema returns an error if raw is not a JSON Schema that a host can use: one that is
 // self-contained, at most MaxSchemaBytes long, and compiles. With object, its type must be
-// "object", as that of every input and configuration is.
+// "object", like the type of every input and configuration.
 func CheckSchema(raw json.RawMessage, object bool) error {
 	_, doc, err := compileSchema(raw)
 	if err != nil || !object {

@@ -36,7 +36,7 @@ type out struct {
 	N int `json:"n"`
 }
 
-// testPlugin is a plugin without faults, or one whose faults are the point.
+// testPlugin returns a plugin without faults, or one with the faults that are the point.
 func testPlugin(id string) *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: id, Version: "1.0.0"}, nil)
 	tool := sdk.Tool{Name: "double", Description: "Doubles n.", ReadOnly: true, Examples: []sdk.Example{{Input: in{N: 2}}}}

@@ -54,7 +54,7 @@ func (c *Client) callOnKeptStream(ctx context.Context, req CallRequest, progress
 // callOnOwnStream is for plugins that do not implement CallTools.
 func (c *Client) callOnOwnStream(ctx context.Context, req CallRequest, progress func(json.RawMessage)) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // lets the stream go on every path
+	defer cancel() // frees the stream on every path
 	stream, err := c.rpc.CallTool(ctx, callToWire(req))
 	if err != nil {
 		return nil, transportError(ctx, err)

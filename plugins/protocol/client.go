@@ -46,7 +46,7 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// withoutBroker starts every stream but those of the broker.
+// withoutBroker starts every stream but the broker's.
 func withoutBroker(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	if strings.HasPrefix(method, brokerMethod) {
 		return nil, errBroker

@@ -97,7 +97,7 @@ func codeKinds(t *testing.T) map[string]string {
 	return is
 }
 
-// TestTheLimitsInTheDocument are those of this package.
+// TestTheLimitsInTheDocument compares them with the limits of this package.
 func TestTheLimitsInTheDocument(t *testing.T) {
 	said := column(t, "what", 1)
 	for what, limit := range map[string]string{

@@ -10,8 +10,8 @@ import (
 type Capabilities struct {
 	// BeforeToolCall and AfterToolCall say which hooks the plugin has.
 	BeforeToolCall, AfterToolCall bool
-	// HookTools are patterns of the tools whose calls the hooks want to see. An
-	// empty list stands for the plugin's own tools.
+	// HookTools are patterns of the tools with calls that the hooks want to
+	// see. An empty list stands for the plugin's own tools.
 	HookTools []string
 }
 
@@ -20,8 +20,8 @@ func (c Capabilities) Hooks() bool { return c.BeforeToolCall || c.AfterToolCall 
 
 // ToolCall is a tool call as hooks see it.
 type ToolCall struct {
-	// Kind is "tool", or "code_mode_exec" for the program itself, whose language
-	// InputKind says.
+	// Kind is "tool", or "code_mode_exec" for the program itself. InputKind is
+	// the program's language.
 	Kind, InputKind string
 	// ToolID is "<source>:<owner>:<name>".
 	ToolID, Source, Owner, ToolName string

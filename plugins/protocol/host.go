@@ -17,7 +17,7 @@ import (
 // a host ends it with errors.ErrUnsupported.
 func (c *Client) ServeHost(ctx context.Context, s Storage) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // lets the stream go on every path
+	defer cancel() // frees the stream on every path
 	stream, err := c.rpc.HostServices(ctx)
 	for err == nil {
 		var r *protocolpb.HostRequest

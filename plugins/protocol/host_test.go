@@ -159,7 +159,7 @@ func (d *deaf) HostServices(s grpc.BidiStreamingServer[protocolpb.HostReply, pro
 }
 
 // TestAFloodWaitsAtThePlugin: a plugin that does not read what it asks for is not
-// answered without end, and the rest of the connection goes on.
+// answered without end, and the rest of the connection still works.
 func TestAFloodWaitsAtThePlugin(t *testing.T) {
 	d := &deaf{server: server{service: &echo{result: []byte(`1`)}}}
 	c := dial(t, func(s *grpc.Server) { protocolpb.RegisterPluginServer(s, d) })

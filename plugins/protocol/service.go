@@ -76,8 +76,8 @@ type Inverse struct {
 
 // CallApproval is the decision of a person that a call is made by.
 type CallApproval struct {
-	// ID is that of the approval that a person decided, for this call or, with
-	// allow-always, for an earlier one.
+	// ID is the id of the approval that a person decided, for this call or,
+	// with allow-always, for an earlier one.
 	ID string
 	// Subject is what the plugin's hook asked about: [ApprovalRequest.Subject].
 	Subject string

@@ -32,7 +32,7 @@ func (c *counting) CallTool(r *protocolpb.CallToolRequest, s grpc.ServerStreamin
 	return c.server.CallTool(r, s)
 }
 
-// caller is a service whose calls do what a function says.
+// caller is a service with calls that do what a function says.
 type caller struct {
 	echo
 	do func(context.Context, CallRequest) (json.RawMessage, error)

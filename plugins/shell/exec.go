@@ -81,8 +81,8 @@ const (
 	progressBytes = 8 << 10
 )
 
-// await waits for the end of a command, shows its output meanwhile, and returns how it
-// stands in the end. A call that is given up takes its command along.
+// await waits for the end of a command, shows its output until then, and returns how
+// it stands in the end. A call that is given up takes its command along.
 func (s *shell) await(ctx context.Context, c *sdk.Call, session *sessions.Session, wait time.Duration) (processResult, error) {
 	yield := time.NewTimer(wait)
 	defer yield.Stop()
@@ -127,7 +127,7 @@ func (s *shell) giveUp(session *sessions.Session, why error) (processResult, err
 	return processResult{}, errors.Join(why, session.Kill(ctx))
 }
 
-// owner is whose a process is: the caller's alone, also where it has no name.
+// owner returns the owner of a process: the caller alone, also where it has no name.
 func owner(rc sdk.RunContext) sessions.Owner { return sessions.Owner("session " + rc.Identity()) }
 
 // explain makes an error one that programs can compare.

@@ -1,7 +1,7 @@
 // Command shell is the bundled plugin that runs shell commands: the tools exec and
 // process, and the namespace Shell.
 //
-//   - plan.go decides what a call of exec comes to: where it runs, whether it may, and
+//   - plan.go decides what a call of exec does: where it runs, whether it may, and
 //     whether a person decides. The hook (hook.go) and the tool (exec.go) both ask it,
 //     so that what the tool does was judged a moment before.
 //   - process.go looks at processes and writes to them; internal/shell/sessions keeps

@@ -21,7 +21,7 @@ import (
 	"github.com/quoinhq/quoin/sdk"
 )
 
-// plan is what a call of exec comes to.
+// plan is what a call of exec does.
 type plan struct {
 	policy
 	in        execInput
@@ -45,7 +45,7 @@ const (
 	runAny     // by the security mode full
 )
 
-// plan decides what becomes of a call of exec.
+// plan decides what a call of exec does.
 func (s *shell) plan(ctx context.Context, rc sdk.RunContext, in execInput) (*plan, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return nil, sdk.Errorf("invalid_input", "the command is blank: give the command line to run")

@@ -120,8 +120,8 @@ func TestTemplatesThatCannotQuote(t *testing.T) {
 	}
 }
 
-// FuzzTemplate: whatever the texts and the value are, what becomes of them has the value
-// as it is, or is refused.
+// FuzzTemplate: whatever the texts and the value are, the result has the value as it is,
+// or is refused.
 func FuzzTemplate(f *testing.F) {
 	f.Add("printf %s ", "", "a b")
 	f.Add(`echo "`, `"`, "$(id)")

@@ -25,7 +25,7 @@ func Main(m *testing.M) {
 
 // Cell runs a JavaScript program against the plugin: a real guest in a real
 // worker process, the plugin's tools and namespaces, and nothing else. A program
-// that yields can go on with Wait of [Harness.Host]. It needs [Main].
+// that yields can resume with Wait of [Harness.Host]. It needs [Main].
 func (h *Harness) Cell(code string) *host.Result {
 	h.t.Helper()
 	return h.exec(host.ExecInput{Code: code})
@@ -42,7 +42,7 @@ func (h *Harness) exec(in host.ExecInput) *host.Result {
 	return h.Host().Exec(h.t.Context(), h.Session(), in)
 }
 
-// Session returns the session of the harness's programs: that of the run of its calls.
+// Session returns the session of the harness's programs: the session of the run of its calls.
 func (h *Harness) Session() host.Session {
 	rc := h.currentRun()
 	return host.Session{AgentID: rc.AgentID, SessionKey: rc.SessionKey, SessionID: rc.SessionID, TurnID: rc.TurnID}

@@ -30,7 +30,7 @@ type jobList struct {
 	More bool        `json:"more,omitempty"`
 }
 
-// jobs is a plugin whose results have methods. Its tools return what they were given.
+// jobs returns a plugin with results that have methods. Its tools return what they were given.
 func jobs() *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: "jobs", Version: "1.0.0", Description: "Runs jobs."}, nil)
 	id := func(in jobInput) string {

@@ -9,7 +9,7 @@ import (
 )
 
 // Before asks the plugin's before-hook about a call; a call without a run belongs
-// to that of the harness. An error is a *protocol.Error; a host would block.
+// to the run of the harness. An error is a *protocol.Error; a host would block.
 func (h *Harness) Before(c sdk.ToolCall) (protocol.HookVerdict, error) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), callTimeout)

@@ -62,7 +62,7 @@ type worker struct {
 
 func serve(mode string) {
 	if mode == earlierBuild && !selfexec.OnSocket() {
-		os.Exit(wire.ExitUsage) // it does not know the command line, and would go on as a program of its own
+		os.Exit(wire.ExitUsage) // it does not know the command line, and would run as a program of its own
 	}
 	raw, err := selfexec.Connection()
 	if err != nil {

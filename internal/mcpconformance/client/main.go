@@ -178,7 +178,7 @@ func (c *client) connect(ctx context.Context) error {
 	}
 }
 
-// follow opens a link as a browser does whose user has agreed before.
+// follow opens a link like the browser of a user who has agreed before.
 func follow(ctx context.Context) func(link string) error {
 	return func(link string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)

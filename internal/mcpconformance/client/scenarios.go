@@ -11,7 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/mcp"
 )
 
-// tolerant are the scenarios in which some calls have to fail, and the others go on.
+// tolerant are the scenarios in which some calls have to fail, and the others continue.
 var tolerant = map[string]bool{"sep-2322-client-request-state": true, "http-custom-headers": true, "http-invalid-tool-headers": true, "http-standard-headers": true}
 
 // play makes the calls of a scenario: those that it names, or else each tool once.

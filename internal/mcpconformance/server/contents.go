@@ -56,7 +56,7 @@ func addContents(s *mcp.Server) {
 		"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`, fixed(text("done")))
 }
 
-// logging logs messages to the client, as far as it wants any.
+// logging logs the messages that the client wants.
 func logging(messages ...string) handler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var all []error
@@ -90,7 +90,7 @@ func sampler(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, 
 	return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "the client has not said that it can sample", Data: data}
 }
 
-// manyKeywords is a schema whose keywords must reach the client as they are.
+// manyKeywords is a schema with keywords that must reach the client as they are.
 const manyKeywords = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
 	"$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},

@@ -92,7 +92,7 @@ func (r *reading) builtin(words []word) (piece, bool) {
 }
 
 // run reads the words of a command: a program that only runs another one is taken away.
-// file is that of the program when it is one of several in that file.
+// file is the program's file when the program is one of several in it.
 func (r *reading) run(words []word, file *executable) piece {
 	if r.steps++; r.steps > maxSteps || len(r.effective) >= maxCommands || len(r.behind) > maxNesting {
 		r.unclear("there are more than %d commands, or %d programs that run another one", maxCommands, maxNesting)
@@ -127,7 +127,7 @@ func (r *reading) run(words []word, file *executable) piece {
 	return r.leaf(exe, words)
 }
 
-// unknown notes a command whose file is not known.
+// unknown notes a command if its file is not known.
 func (r *reading) unknown(words []word) piece {
 	r.contents.code = append(r.contents.code, r.paths(words)...)
 	r.effective = append(r.effective, Effective{Argv: texts(words), Behind: slices.Clone(r.behind)})

@@ -22,7 +22,8 @@ var buildFiles = map[string]string{
 	"cmake": "CMakeLists.txt", "ninja": "build.ninja", "rake": "Rakefile", "tox": "tox.ini", "nox": "noxfile.py", "composer": "composer.json", "mix": "mix.exs", "ansible-playbook": "ansible.cfg", "terraform": "main.tf",
 }
 
-// maxContents bounds the files whose contents an approval is for, and the bytes of one.
+// maxContents bounds the files that an approval covers with their contents, and
+// maxContentBytes the bytes of one.
 const (
 	maxContents     = 24
 	maxContentBytes = 64 << 20

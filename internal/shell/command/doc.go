@@ -17,9 +17,9 @@
 //
 // A line is built along with the judgement: executables as absolute paths, every word in
 // quotes. It is what runs when the allow-list has the command, so that no shell reads it
-// in another way than the judge has. A program whose arguments can run others, or write,
-// has a profile: the options that only read. An option without an entry is refused, also
-// a short form of one that has.
+// in another way than the judge has. A program with arguments that can run others, or
+// write, has a profile: the options that only read. An option without an entry is
+// refused, also a short form of one that has.
 //
 // # Concurrency
 //
@@ -28,8 +28,8 @@
 //
 // # Failure
 //
-// There are no errors but those of the configuration. What cannot be read, or exceeds a
-// limit, is a judgement that says why: not allowed, not remembered, or refused.
+// There are no errors but errors of the configuration. What cannot be read, or exceeds
+// a limit, is a judgement that says why: not allowed, not remembered, or refused.
 //
 // # Trust
 //

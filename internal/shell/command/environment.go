@@ -10,7 +10,7 @@ import (
 // forbiddenVariables change which code a program runs, or where it looks for it.
 var forbiddenVariables = map[string]bool{}
 
-// forbiddenPrefixes are those of names that are all forbidden.
+// forbiddenPrefixes are prefixes of names that are all forbidden.
 var forbiddenPrefixes = []string{
 	"LD_", "DYLD_", "GIT_", "PYTHON", "PERL5", "RUBY", "BASH_FUNC_", "NPM_CONFIG_", "CARGO_", "RUST", "PIP_", "BUNDLE_", "GEM_",
 	"LUA_", "JULIA_", "DOTNET_", "COR_", "CORECLR_", "MALLOC_", "SSH_", "SVN_", "HG", "DOCKER_", "KUBE", "GCONV", "GLIBC_", "XDG_",

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// stamp tells a file from what it was before: unlike the time of its contents, that of
-// its inode cannot be set.
+// stamp tells a file from what it was before: unlike the time of its contents, the
+// time of its inode cannot be set.
 func stamp(st fs.FileInfo) string {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

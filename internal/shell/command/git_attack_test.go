@@ -116,8 +116,9 @@ var gitLines = []string{
 	"git submodule status", "git status --ignore-submodules=none", "git diff lib", "git diff HEAD~1 -- lib", "git log -p -- lib", "git show HEAD -- lib", "cd lib && git status", "cd lib && git diff", "cd lib && git log -p", "git -C lib diff HEAD", "git var GIT_EDITOR", "git rev-list --objects --all", "git log --show-signature", "git log --pretty=%GG", "git tag -v x", "git verify-commit HEAD", "git diff --ignore-submodules=none", "cd bare && git status", "cd bare && git log -p", "cd bare && git diff HEAD~1 HEAD", "git -C bare show", "git --git-dir=bare log -p", "cd sub && git diff", "cd bare && git cat-file --filters HEAD:f", "cd bare && git grep one HEAD",
 }
 
-// TestHostileRepositoryRunsNothing runs what is allowed of git in a repository whose
-// configuration, attributes and hooks run a program wherever git can be told to.
+// TestHostileRepositoryRunsNothing runs what is allowed of git in a repository with
+// a configuration, attributes and hooks that run a program wherever git can be told
+// to.
 func TestHostileRepositoryRunsNothing(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git: ", err)

@@ -59,8 +59,9 @@ func TestCommandsFromTheInput(t *testing.T) {
 	}
 }
 
-// TestOptionsOfARuleAreNoCommand: the command of a line is found behind the options, also those of a rule, and a word that
-// sets a variable or stands for options is one that decides.
+// TestOptionsOfARuleAreNoCommand: the command of a line is found behind the options, also the
+// options of a rule, and a word that sets a variable or stands for options is one that
+// decides.
 func TestOptionsOfARuleAreNoCommand(t *testing.T) {
 	t.Parallel()
 	dir := programs(t, probe)

@@ -6,12 +6,12 @@ type Judgement struct {
 	Allowed bool
 	// Reasons say, for a person, why the command is not allowed.
 	Reasons []string
-	// Effective are the commands that the line would run, in order, as far as they can
-	// be known.
+	// Effective are the commands that the line would run, in order, where they can be
+	// known.
 	Effective []Effective
 	// Line is the command line to run in the place of the one judged when it is
 	// allowed: the executables as absolute paths, every word quoted but for patterns of
-	// file names. It is there for every line whose parts are all understood.
+	// file names. It is there for every line with parts that are all understood.
 	Line string
 	// NoInput reports that a program of Line would take commands from its input. Line
 	// gives it no input, and a caller must not either.
@@ -20,8 +20,8 @@ type Judgement struct {
 	// commands and of the contents of their files. Empty when the line cannot be
 	// remembered.
 	Subject string
-	// Files are those that the line takes commands from, as far as its words name them, and
-	// Loaders the programs that may load more when they run.
+	// Files are the files with commands for the line that its words name, and Loaders the
+	// programs that may load more when they run.
 	Files   []File
 	Loaders []string
 	// Missing is the program that the line would run first, if it is not there.

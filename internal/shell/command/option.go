@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// options are those of a program that do no more than read and print. All others, and
-// abbreviations, are refused.
+// options are the options of a program that do no more than read and print. All
+// others, and abbreviations, are refused.
 type options struct {
 	short map[byte]argument
 	long  map[string]argument

@@ -17,7 +17,7 @@ type profile struct {
 	// any number.
 	options  *options
 	operands int
-	// commands are those of a program that has several; the first operand is one.
+	// commands are the commands of a program that has several; the first operand is one.
 	commands map[string]*profile
 	// alone says that it may be called without any.
 	alone bool
@@ -31,7 +31,7 @@ type profile struct {
 	harden func(args []word, command int) []word
 }
 
-// profile is that of an executable; nil without one.
+// profile returns the profile of an executable; nil without one.
 func (e *executable) profile() *profile {
 	if p := profiles[e.name]; p != nil {
 		return p
@@ -55,8 +55,8 @@ func kindOf(name string) string {
 	return name
 }
 
-// fileKind is the kind of the file behind the name; that of the name where it is not
-// known, or a file that has many programs.
+// fileKind returns the kind of the file behind the name; the kind of the name where
+// it is not known, or a file that has many programs.
 func (e *executable) fileKind() string {
 	if base := kindOf(path.Base(e.path)); e.path != "" && !slices.Contains(multicall, base) {
 		return base
@@ -64,8 +64,8 @@ func (e *executable) fileKind() string {
 	return e.kind()
 }
 
-// kinds are those of the name and of the file behind it, with their versions as well:
-// that of m4 is part of its name.
+// kinds returns the kinds of the name and of the file behind it, with their versions
+// as well: the version of m4 is part of its name.
 func (e *executable) kinds() []string {
 	return []string{e.kind(), e.fileKind(), strings.ToLower(e.name), strings.ToLower(path.Base(e.path))}
 }
@@ -122,7 +122,8 @@ var (
 // linked are programs that a file does by the name it is called by, so that the profile of the name is the right one.
 var linked = map[string]string{"xzcat": "xz", "bzcat": "bzip", "zcat": "gzip", "zstdcat": "zstd", "fd": "fdfind"}
 
-// acceptsFile judges a program whose file has another name, by that name. p is the profile of the name it was called by.
+// acceptsFile judges a program by the name of its file, when that is another one. p is the
+// profile of the name it was called by.
 func (e *executable) acceptsFile(p *profile, args []word, written int, open bool) error {
 	file := &executable{name: path.Base(e.path)}
 	named := &executable{name: e.name} // as the rule was read

@@ -165,7 +165,7 @@ func walk(dir, name string, tell teller, found func(path string)) {
 }
 
 // checkGitConfig names the settings of a configuration that are not harmless. It reads each line by itself: what would
-// make a line mean something else, such as a value that goes on, is named as well.
+// make a line mean something else, such as a value that continues, is named as well.
 func checkGitConfig(text string, tell teller) {
 	section := ""
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {

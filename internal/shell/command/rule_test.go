@@ -76,7 +76,7 @@ func TestCodeRunnersNeedWords(t *testing.T) {
 	}
 }
 
-// TestRules: words that a rule writes out are those of the operator; the others are
+// TestRules: words that a rule writes out are the operator's; the others are
 // judged.
 func TestRules(t *testing.T) {
 	dir := programs(t, probe)

@@ -8,8 +8,8 @@ import (
 
 var sedOptions = readOptions("nErsuz e: l: --quiet --silent --regexp-extended --separate --unbuffered --null-data --expression= --line-length= --posix")
 
-// sedProfile accepts scripts whose commands are known. That of sed runs programs by e and by the flag e of s, and writes
-// files by w, W and the flag w; a script in a file is not known.
+// sedProfile accepts scripts with known commands. A script of sed runs programs by e and by
+// the flag e of s, and writes files by w, W and the flag w; a script in a file is not known.
 func sedProfile() *profile {
 	return &profile{options: sedOptions, with: func(p parsed) error {
 		var scripts []string

@@ -31,7 +31,7 @@ func misleading(line string) string {
 		}
 	}
 	if strings.Contains(line, "\\\n") && strings.Contains(line, "#") {
-		// The parser has such a comment go on, and a shell does not.
+		// The parser continues such a comment, and a shell does not.
 		return "the command has a comment, or a #, and a line that goes on"
 	}
 	return ""

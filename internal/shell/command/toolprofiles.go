@@ -66,7 +66,8 @@ func plainNames(args []word) error {
 	return nil
 }
 
-// tarProfile accepts -t with a file of this machine: a name with a colon is that of another one.
+// tarProfile accepts -t with a file of this machine: a name with a colon is a file of another
+// one.
 func tarProfile() *profile {
 	o := readOptions("tvzjJ f: C: --list --verbose --gzip --bzip2 --xz --zstd --file= --directory= --exclude= --wildcards --full-time --numeric-owner --utc --force-local")
 	return &profile{words: func(args []word) error {

@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// wrapper reads a command whose program only runs another one. It returns false where
-// the command is one of its own.
+// wrapper reads a command with a program that only runs another one. It returns false
+// where the command is one of its own.
 type wrapper func(r *reading, exe *executable, words []word) (piece, bool)
 
 // wrappers are the programs that are taken away, by kind.

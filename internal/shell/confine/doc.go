@@ -26,8 +26,8 @@
 // # Lifecycle
 //
 // The end of the first process ends the sandbox, and so do Kill, the death of the init
-// and that of the plugin: the kernel kills all processes of the pid namespace with its
-// init, and the init ends with its connection to the plugin.
+// and the death of the plugin: the kernel kills all processes of the pid namespace
+// with its init, and the init ends with its connection to the plugin.
 //
 // # Concurrency
 //

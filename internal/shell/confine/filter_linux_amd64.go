@@ -6,8 +6,8 @@ import (
 	"github.com/quoinhq/quoin/internal/lockdown"
 )
 
-// refusedHere are calls that only this architecture has. Those of the x32 ABI have
-// numbers above newest.
+// refusedHere are calls that only this architecture has. The calls of the x32 ABI
+// have numbers above newest.
 var refusedHere = []uint32{
 	unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL,
 	unix.SYS_CREATE_MODULE, unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE, unix.SYS_NFSSERVCTL, unix.SYS_KEXEC_FILE_LOAD,

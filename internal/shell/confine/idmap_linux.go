@@ -20,8 +20,8 @@ const (
 	sandboxUser = 1000
 )
 
-// owners returns the user namespace of a mount whose files belong to one user and
-// group on the disk, and to machineUser for who looks through the mount.
+// owners returns the user namespace of a mount with files that belong to one user
+// and group on the disk, and to machineUser for who looks through the mount.
 func owners(uid, gid uint32) (*os.File, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{holderName}

@@ -102,8 +102,8 @@ func serve(l link, o order) error {
 	return runCommand(l, o, streams)
 }
 
-// treesGiven are the mounts that the launcher has opened: all, or those of the plan
-// must be opened here.
+// treesGiven are the mounts that the launcher has opened: all, or the mounts of the
+// plan must be opened here.
 func treesGiven(o order) []*os.File {
 	if !o.Given {
 		return nil
@@ -213,7 +213,7 @@ func obey(l link) {
 	}
 }
 
-// environment is that of the command, with what the sandbox decides.
+// environment returns the environment of the command, with what the sandbox decides.
 func environment(o order) []string {
 	own := map[string]string{"HOME": home, "USER": userName, "LOGNAME": userName, "TMPDIR": "/tmp"}
 	if o.Proxy {

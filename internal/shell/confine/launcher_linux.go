@@ -68,7 +68,7 @@ func (l *Launcher) findOwners() error {
 	return nil
 }
 
-// Close gives up what the Launcher holds. Commands that run go on.
+// Close gives up what the Launcher holds. Running commands continue.
 func (l *Launcher) Close() error {
 	var err error
 	for _, ns := range l.owners {

@@ -68,7 +68,7 @@ const (
 // command has started it may have been written by a hostile process.
 type notice struct {
 	// Ready says that the layers are in force. The listener of the proxy and the
-	// terminal, as far as the order asks for them, come with it.
+	// terminal come with it if the order asks for them.
 	Ready []Layer `json:"ready,omitempty"`
 	// Started says that the command runs.
 	Started bool `json:"started,omitempty"`

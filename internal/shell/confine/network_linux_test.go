@@ -89,7 +89,7 @@ func TestTheNetworkIsTheProxy(t *testing.T) {
 }
 
 // TestTheLoopbackIsTheSandboxs: servers and clients of one command find each other, and
-// those of two commands do not.
+// servers and clients of two commands do not.
 func TestTheLoopbackIsTheSandboxs(t *testing.T) {
 	l, work := launcher(t, func(o *confine.Options) { o.Read = []string{self(t)} })
 	const line = `"$0" sandbox-serve & for i in $(seq 1000); do "$0" sandbox-fetch http://127.0.0.1:8080/ && exit 1; [ $? = 4 ] && exit 0; done; exit 9`

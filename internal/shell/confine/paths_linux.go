@@ -285,7 +285,7 @@ func (p *plan) pin(in mount, dir string) {
 	}
 }
 
-// resolve is a path without links, as far as it exists.
+// resolve returns a path with the links resolved in the part that exists.
 func resolve(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {

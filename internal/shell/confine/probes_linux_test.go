@@ -35,7 +35,7 @@ const (
 	victimVar   = "PROBE_VICTIM"   // the number of a process of the machine
 )
 
-// datagramSuffix makes of the name of the socket that of one for datagrams.
+// datagramSuffix turns the name of the socket into the name of a socket for datagrams.
 const datagramSuffix = "-datagrams"
 
 // datagramByPair takes one of a pair of sockets to another address, which no pair of

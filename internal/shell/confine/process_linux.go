@@ -59,7 +59,7 @@ func (s *sandbox) take(o order, files []*os.File) error {
 	return nil
 }
 
-// end ends a sandbox whose command has not started.
+// end ends a sandbox before its command has started.
 func (s *sandbox) end() {
 	_ = s.cmd.Process.Kill() // it may have ended
 	_ = s.cmd.Wait()         // it was killed
@@ -89,7 +89,7 @@ func (*sandbox) inTime(ctx context.Context, err error) error {
 	}
 }
 
-// run makes a process of a sandbox whose command has started.
+// run makes a process of a sandbox when its command has started.
 func (s *sandbox) run(proxy func(net.Listener) error) *sandbox {
 	if s.listener != nil {
 		go func() { _ = proxy(s.listener) }() // it ends when the listener is closed

@@ -19,9 +19,9 @@
 // list has it, so that no other name leaves the machine. The proxy looks it up itself and
 // dials the address that it has checked; a second answer cannot lead elsewhere.
 // Addresses that are not of the public internet, or are this machine's, are never
-// dialed. Behind a CONNECT there must be TLS that names the same server; a hello whose
-// name is encrypted is refused. What TLS hides, the proxy does not see: if a server of
-// the list passes requests on to another, the list cannot prevent it.
+// dialed. Behind a CONNECT there must be TLS that names the same server; a hello with an
+// encrypted name is refused. What TLS hides, the proxy does not see: if a server of the
+// list passes requests on to another, the list cannot prevent it.
 //
 // # Failure
 //

@@ -20,7 +20,7 @@ type Command struct {
 	Network bool
 }
 
-// Size is that of a terminal, in characters.
+// Size is the size of a terminal, in characters.
 type Size struct{ Columns, Rows uint16 }
 
 // Launcher starts commands. Its methods may be called from any goroutine.

@@ -25,7 +25,7 @@ type cgroup struct {
 	file *os.File
 }
 
-// newCgroup makes a control group below that of this process.
+// newCgroup makes a control group below the group of this process.
 func newCgroup() cgroup {
 	parent := ownCgroup()
 	if parent == "" {
@@ -95,7 +95,7 @@ func (c cgroup) remove() {
 	}
 }
 
-// removeAbandoned removes the empty groups whose supervisors were killed.
+// removeAbandoned removes the empty groups of supervisors that were killed.
 func removeAbandoned(parent string) {
 	groups, _ := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*")) // fails only for a bad pattern
 	for _, dir := range groups {

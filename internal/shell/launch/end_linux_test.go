@@ -71,8 +71,8 @@ func shellScript(script string) execution.Command {
 	return execution.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}
 }
 
-// hidden is a tree whose processes leave the group and the session, lose their parents
-// and ignore signals.
+// hidden is a tree with processes that leave the group and the session, lose their
+// parents and ignore signals.
 const hidden = `trap '' TERM HUP INT
 	sleep 1000 &
 	setsid sh -c 'trap "" TERM HUP INT; sleep 1000 & sleep 1000' &
@@ -181,7 +181,7 @@ func TestAProcessOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make a program that runs as another user")
 	}
-	// A directory that another user can read, unlike that of the tests.
+	// A directory that another user can read, unlike the directory of the tests.
 	dir := t.TempDir()
 	var where unix.Statfs_t
 	if err := unix.Statfs(dir, &where); err != nil || where.Flags&unix.ST_NOSUID != 0 {
@@ -260,8 +260,8 @@ func TestTheControlGroup(t *testing.T) {
 	}
 }
 
-// TestAbandonedControlGroups: a group whose supervisor was killed with its caller is
-// removed by the next command, one whose supervisor lives is not.
+// TestAbandonedControlGroups: the next command removes a group if its supervisor was
+// killed with its caller, and keeps it if its supervisor lives.
 func TestAbandonedControlGroups(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(

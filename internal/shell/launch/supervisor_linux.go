@@ -118,7 +118,7 @@ func startCommand(r request, input, output *os.File, cgroupFD int) (int, error) 
 	}
 	env := r.Env
 	if env == nil {
-		env = []string{} // nil would stand for that of the supervisor
+		env = []string{} // nil would stand for the supervisor's
 	}
 	p, err := os.StartProcess(r.Argv[0], r.Argv, &os.ProcAttr{
 		Dir: r.Dir, Env: env, Files: []*os.File{input, output, output}, Sys: attr,

@@ -145,8 +145,8 @@ func (t *tree) signalAll(s unix.Signal) (sent int, refused []int) {
 }
 
 // killChildren kills the children of the supervisor some times in fast succession. A
-// process that forks and ends, whose child does so as well, is gone before a look at
-// all processes has come to it; it is a child of the supervisor each time.
+// process that forks and ends, and has a child that does so as well, is gone before
+// a look at all processes reaches it; it is a child of the supervisor each time.
 func (t *tree) killChildren() {
 	for range 50 {
 		t.mu.Lock() // while no child is reaped its number is its own
@@ -213,7 +213,7 @@ func descendants(root int) []member {
 					found = append(found, m)
 				}
 			}
-			delete(byParent, pid) // parents that change meanwhile make no circle
+			delete(byParent, pid) // parents that change make no circle
 		}
 		next = below
 	}

@@ -11,6 +11,6 @@
 //
 // # Failure
 //
-// A case whose process hangs kills it after two minutes and fails. Long cases run
+// A case kills its process if it hangs for two minutes, and fails. Long cases run
 // without -short.
 package launchtest

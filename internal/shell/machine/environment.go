@@ -19,8 +19,8 @@ type Place struct {
 	Terminal bool   // it has a terminal
 }
 
-// Environment is that of a command, made from nothing: what this process has is not
-// handed on. more are the variables of the call.
+// Environment returns the environment of a command, made from nothing: what this
+// process has is not handed on. more are the variables of the call.
 func Environment(s *settings.Settings, p Place, more map[string]string) []string {
 	env := map[string]string{
 		"PATH": strings.Join(s.Path, string(os.PathListSeparator)),

@@ -11,9 +11,9 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/launchtest"
 )
 
-// byFile is the gateway's end of the suite: a command waits in a file, whose name goes over the
-// connection as the command line. What a node lets through and what a shell makes of it is
-// tested elsewhere.
+// byFile is the gateway's end of the suite: a command waits in a file. The file's name goes
+// over the connection as the command line. What a node lets through and what a shell makes of
+// it is tested elsewhere.
 type byFile struct {
 	node *Node
 	dir  string

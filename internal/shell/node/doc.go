@@ -2,9 +2,9 @@
 //
 // # Nouns
 //
-// A gateway is the Quoin whose programs want commands run. A [Node] is the machine that runs
-// them. A [Worker] is the process there, quoin shell-worker, that ssh starts for each thing
-// that is asked: it judges one [Job], or judges and runs it.
+// A gateway is the Quoin with programs that want commands run. A [Node] is the machine that
+// runs them. A [Worker] is the process there, quoin shell-worker, that ssh starts for each
+// thing that is asked: it judges one [Job], or judges and runs it.
 //
 // # Lifecycle
 //
@@ -15,15 +15,15 @@
 //
 // # Concurrency
 //
-// The methods of a Node may be called from any goroutine. A process whose output is not read
-// stops writing: the pipes of ssh hold little.
+// The methods of a Node may be called from any goroutine. A process stops writing when its
+// output is not read: the pipes of ssh hold little.
 //
 // # Failure
 //
 // [ErrUnavailable] wraps why a machine cannot be asked, with what to do about it, [ErrRefused]
 // what the policy there refuses, [ErrApproval] a command that a person has to see first, or
-// again. A process whose connection is lost fails its Read and its Wait: how it ended cannot be
-// known, only that it has.
+// again. A process fails its Read and its Wait when its connection is lost: how it ended
+// cannot be known, only that it has.
 //
 // # Trust
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
-// pretending is a node whose ssh is a script.
+// pretending returns a node with a script as its ssh.
 func pretending(t *testing.T, script string) *Node {
 	t.Helper()
 	ssh := filepath.Join(t.TempDir(), "ssh")
@@ -55,8 +55,8 @@ func TestWhyANodeDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestANodeThatBreaksTheRulesIsLost, and so is one whose connection ends. What the process has
-// written until then can be read.
+// TestANodeThatBreaksTheRulesIsLost, and so is a node when its connection ends. What the
+// process has written until then can be read.
 func TestANodeThatBreaksTheRulesIsLost(t *testing.T) {
 	t.Parallel()
 	const out = hello1 + `echo '{"started":7}{"data":"aGVsbG8K"}'; `

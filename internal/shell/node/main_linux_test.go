@@ -61,7 +61,7 @@ func workerMain(raw string) error {
 	return w.Serve(context.Background(), os.Stdin, os.Stdout)
 }
 
-// local is a node whose worker this executable is, without an ssh between.
+// local returns a node with this executable as its worker, without an ssh between.
 func local(t *testing.T, raw string, env ...string) *Node {
 	t.Helper()
 	self, err := os.Executable()

@@ -19,7 +19,7 @@ type Job struct {
 	// Dir is the working directory, as an absolute path on the node. Defaults to the
 	// node's own choice.
 	Dir string `json:"dir,omitempty"`
-	// Env are variables in addition to those of the node.
+	// Env are variables in addition to the node's.
 	Env map[string]string `json:"env,omitempty"`
 	// Allow is the gateway's allow-list, which counts in addition to the node's. Nil
 	// when the gateway does not go by one: its security mode is full.
@@ -29,7 +29,7 @@ type Job struct {
 	Approval *Approval `json:"approval,omitempty"`
 }
 
-// AllowList is that of a configuration.
+// AllowList is the allow-list of a configuration.
 type AllowList struct {
 	Allow []string        `json:"allow,omitempty"`
 	Rules []settings.Rule `json:"rules,omitempty"`
@@ -37,7 +37,7 @@ type AllowList struct {
 
 // Approval is a person's.
 type Approval struct {
-	// Subject is that of the Verdict that the person saw.
+	// Subject is the subject of the Verdict that the person saw.
 	Subject string `json:"subject"`
 	// Remembered says that the person saw an earlier job, so that what was judged runs,
 	// and not the bytes of this one.
@@ -63,7 +63,7 @@ type request struct {
 	Job      Job             `json:"job"`
 	Run      bool            `json:"run,omitempty"`
 	Terminal *execution.Size `json:"terminal,omitempty"`
-	Network  bool            `json:"network,omitempty"` // as far as the node lets it pass
+	Network  bool            `json:"network,omitempty"` // if the node lets it pass
 }
 
 // order is a later one. An empty one says that the gateway is still there.

@@ -27,7 +27,7 @@ func newPolicy(s *settings.Settings, workdir string) (*policy, error) {
 	return &policy{settings: s, own: own, workdir: workdir}, nil
 }
 
-// ofGateway is the judge of a gateway's allow-list. Executables are those of the node.
+// ofGateway returns the judge of a gateway's allow-list. Executables are the node's.
 func (p *policy) ofGateway(a *AllowList) (*command.Judge, error) {
 	s := *p.settings
 	s.Allow, s.Rules = a.Allow, a.Rules
@@ -159,7 +159,7 @@ func (p *policy) directory(dir string) (string, error) {
 	return "", fmt.Errorf("%w: the working directory %s is not below workdir or sandbox.write of the node's configuration", ErrRefused, dir)
 }
 
-// environment is that of a command.
+// environment returns the environment of a command.
 func (p *policy) environment(j *Job, dir string, terminal bool) []string {
 	return machine.Environment(p.settings, machine.Place{Host: p.settings.Host, Dir: dir, Shell: p.own.Argv("")[0], Terminal: terminal}, j.Env)
 }

@@ -39,7 +39,7 @@ func newProcess(l *link, pid int, terminal bool) (*process, error) {
 	return p, nil
 }
 
-// errLost is about a process whose connection is lost.
+// errLost is the error of a process when its connection is lost.
 var errLost = fmt.Errorf("the connection is lost, and the process is ended there within %v; its output until then is all there is: run the command again", maxSilence)
 
 // receive takes what the node sends until the process or the connection has ended.

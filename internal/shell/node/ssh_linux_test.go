@@ -13,7 +13,8 @@ import (
 	"github.com/quoinhq/quoin/internal/shell/sshtest"
 )
 
-// viaSSH is a node behind a real sshd, whose quoin this executable is. An empty one has no quoin.
+// viaSSH returns a node behind a real sshd, with this executable as its quoin. An empty one
+// has no quoin.
 func viaSSH(t *testing.T, raw string) (*sshtest.Server, *Node) {
 	t.Helper()
 	bin := t.TempDir()

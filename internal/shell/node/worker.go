@@ -18,7 +18,7 @@ type Worker struct {
 	Launcher execution.Launcher
 	// Workdir is the directory of commands that do not name one.
 	Workdir string
-	// Version is that of Quoin.
+	// Version is the version of Quoin.
 	Version string
 }
 
@@ -26,7 +26,7 @@ const (
 	// maxSilence is how long a gateway may say nothing; it says something every heartbeat.
 	maxSilence = 20 * time.Second
 	heartbeat  = 5 * time.Second
-	// lostGrace is how long a process whose gateway is gone has to end by itself.
+	// lostGrace is how long a process has to end by itself when its gateway is gone.
 	lostGrace = 2 * time.Second
 )
 

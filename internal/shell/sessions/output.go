@@ -4,7 +4,7 @@ package sessions
 type output struct {
 	head  []byte // the first bytes, up to limit/2
 	tail  []byte // a ring once it has limit/2 bytes
-	next  int    // where the ring goes on
+	next  int    // where the ring continues
 	limit int
 	total int64
 }

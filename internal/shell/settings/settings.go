@@ -32,7 +32,7 @@ type Security string
 // The security modes, from the strictest.
 const (
 	Deny      Security = "deny"      // no command
-	Allowlist Security = "allowlist" // those of the allow-list, and what a person approves
+	Allowlist Security = "allowlist" // what is on the allow-list, and what a person approves
 	Full      Security = "full"      // every one
 )
 
@@ -96,7 +96,8 @@ type Settings struct {
 type Rule struct {
 	// Command is the executable and the words that must follow it, each a pattern in
 	// which * stands for any characters, but for those of an option. A last word of **
-	// accepts more words, if those of the program are known not to do more than read.
+	// accepts more words, if the words of the program are known not to do more than
+	// read.
 	Command []string `json:"command"`
 	// Match and NotMatch are examples, which are checked when the rule is read.
 	Match    []string `json:"match,omitempty"`

@@ -32,9 +32,9 @@ const (
 	ToBuild = "build"
 )
 
-// Installed returns the compiler that the user has chosen or installed: that of
-// [Setting], else tsgo or tsc of dir's node_modules, else of PATH. It returns ""
-// without one.
+// Installed returns the compiler that the user has chosen or installed: the
+// compiler of [Setting], else tsgo or tsc of dir's node_modules, else of PATH.
+// It returns "" without one.
 func Installed(dir string) string {
 	switch how := os.Getenv(Setting); how {
 	case "":

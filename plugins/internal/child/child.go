@@ -114,8 +114,8 @@ func (c *Child) pipes() (theirs []*os.File, err error) {
 	return []*os.File{inR, outW, errW}, nil
 }
 
-// setProcess records the started process, and kills it if that was asked for
-// meanwhile.
+// setProcess records the started process, and kills it if that was asked for in
+// the meantime.
 func (c *Child) setProcess(p *childprocess.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
