@@ -38,8 +38,8 @@ func (p *supervised) doRestarted(ctx context.Context, request func(l lease) erro
 	}
 }
 
-// restarting reports whether a request met a plugin that comes back, or one with
-// a death that has not been dealt with yet, and did not reach it.
+// restarting reports whether a request met a plugin that comes back, or a dead
+// one that has not been dealt with yet, and did not reach it.
 func restarting(err error) bool {
 	var e *protocol.Error
 	return errors.As(err, &e) && (e.Code == protocol.CodeRestarting || e.Code == protocol.CodeCrashed && e.Effect == protocol.EffectNone)

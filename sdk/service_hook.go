@@ -10,11 +10,11 @@ import (
 )
 
 // BeforeToolCall makes f the plugin's before-hook. A plugin has at most one. Tools
-// are patterns of the tools with calls that f wants to see: "issues_*" names
-// tools, "quoin:issues:*" and "owner:issues" the tools of an owner. A host shows f
-// the calls of the plugin's own tools, and others if its operator allows it.
-// Without patterns f sees the calls of its own tools. It panics on a second hook,
-// which is a programmer's mistake.
+// are patterns of tools; f wants to see their calls: "issues_*" names tools,
+// "quoin:issues:*" and "owner:issues" the tools of an owner. A host shows f the
+// calls of the plugin's own tools, and others if its operator allows it. Without
+// patterns f sees the calls of its own tools. It panics on a second hook, which is
+// a programmer's mistake.
 func (p *Plugin) BeforeToolCall(f BeforeFunc, tools ...string) {
 	if p.before != nil {
 		misuse(fmt.Errorf("plugin %s has a hook before tool calls already", p.info.ID))

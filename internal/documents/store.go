@@ -33,8 +33,9 @@ type Store interface {
 	// ErrTooLarge if they have more bytes together than 64 of the largest size.
 	All(ctx context.Context, ext string) ([]Document, error)
 	// Names returns the names with an extension. Unless due is zero they are the names of the
-	// documents that expire by then, or where that is not known. Where several machines share
-	// a store, what has expired is told by the clock of the store if that is behind due.
+	// documents that expire by then, and of the documents where that is not known. Where
+	// several machines share a store, what has expired is told by the clock of the store if
+	// that is behind due.
 	Names(ctx context.Context, ext string, due time.Time) ([]string, error)
 	// Counts returns how many documents there are of each extension.
 	Counts(ctx context.Context) (map[string]int, error)

@@ -107,7 +107,7 @@ func (s *shortener) array(items [][]byte, room, depth int) {
 	s.keep(']')
 }
 
-// object writes the first members, as many as there is room for their names. Their
+// object writes the first members, as many as have room for their names. Their
 // values share the rest: small ones stay whole, and the largest are shortened to
 // the same size.
 func (s *shortener) object(all []member, room, depth int) {

@@ -50,8 +50,8 @@ type Example struct {
 	Output      json.RawMessage // nil when not given
 }
 
-// NamespaceInfo describes one namespace: a global object for guests with calls
-// that lead to tools of the same plugin.
+// NamespaceInfo describes one namespace: a global object for guests. Its calls
+// lead to tools of the same plugin.
 type NamespaceInfo struct {
 	ID            string
 	GlobalName    string

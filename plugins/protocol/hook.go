@@ -10,8 +10,8 @@ import (
 type Capabilities struct {
 	// BeforeToolCall and AfterToolCall say which hooks the plugin has.
 	BeforeToolCall, AfterToolCall bool
-	// HookTools are patterns of the tools with calls that the hooks want to
-	// see. An empty list stands for the plugin's own tools.
+	// HookTools are patterns of tools. The hooks want to see the calls of these
+	// tools. An empty list stands for the plugin's own tools.
 	HookTools []string
 }
 

@@ -56,13 +56,13 @@ func (s *shell) configure(ctx context.Context, c sdk.Config) error {
 // drain ends the processes, so that the calls that wait for them end: the next process
 // of the plugin could not look after them.
 func (s *shell) drain(context.Context) {
-	if s.table != nil { // the host never came to configure
+	if s.table != nil { // the host never called configure
 		s.table.Close(lostRunning)
 	}
 }
 
 func (s *shell) close() error {
-	if s.table == nil { // the host never came to configure
+	if s.table == nil { // the host never called configure
 		return nil
 	}
 	s.table.Close(lostRunning)

@@ -16,7 +16,7 @@ type addInput struct {
 	B int `json:"b"`
 }
 
-// sums returns a plugin that adds, for any run, and tells who runs.
+// sums returns a plugin that adds, for any run, and tells the session of the run.
 func sums() *sdk.Plugin {
 	p := sdk.New(sdk.Info{ID: "sums", Version: "1.0.0", Description: "Adds."}, nil)
 	add := sdk.AddTool(p, sdk.Tool{Name: "sums_add", Description: "Adds two numbers.", ReadOnly: true},

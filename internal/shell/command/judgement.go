@@ -20,8 +20,8 @@ type Judgement struct {
 	// commands and of the contents of their files. Empty when the line cannot be
 	// remembered.
 	Subject string
-	// Files are the files with commands for the line that its words name, and Loaders the
-	// programs that may load more when they run.
+	// Files are the files that the line takes commands from, where its words name them,
+	// and Loaders the programs that may load more when they run.
 	Files   []File
 	Loaders []string
 	// Missing is the program that the line would run first, if it is not there.

@@ -57,7 +57,7 @@ type Session struct {
 	exit    execution.Exit
 	ended   time.Time
 	cause   cause
-	reason  string // of the caller, in place of the host's reason
+	reason  string // of the caller, in place of the host's
 }
 
 // cause is why a process was told to end.

@@ -95,9 +95,9 @@ type Settings struct {
 // Rule is an entry of the allow-list.
 type Rule struct {
 	// Command is the executable and the words that must follow it, each a pattern in
-	// which * stands for any characters, but for those of an option. A last word of **
-	// accepts more words, if the words of the program are known not to do more than
-	// read.
+	// which * stands for any characters, but for the characters of an option. A last
+	// word of ** accepts more words, if the words of the program are known not to do
+	// more than read.
 	Command []string `json:"command"`
 	// Match and NotMatch are examples, which are checked when the rule is read.
 	Match    []string `json:"match,omitempty"`

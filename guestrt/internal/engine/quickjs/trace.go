@@ -92,7 +92,7 @@ type clock struct {
 	base      int64  // the reading that the next one is written relative to
 }
 
-// write starts a turn whose readings are written down.
+// write starts a turn and writes its readings down.
 func (c *clock) write() { *c = clock{} }
 
 // replay starts a turn that reads what is written. The newest reading stays.
