@@ -23,7 +23,7 @@ import (
 func (d *driver) awaitServers(code string) {
 	r := d.run
 	connecting := r.env.Views.Connecting()
-	computes := len(connecting) > 0 && computedName.MatchString(code)
+	computes := len(connecting) > 0 && computesName(code)
 	maps.DeleteFunc(connecting, func(name, identifier string) bool {
 		wanted := namesServer(code, name, identifier) || computes && !slices.Contains(r.View().Owners(), run.OfServers+name)
 		return !wanted || !view.MayUse(r.Access.Layers, name)
@@ -83,8 +83,13 @@ func namesServer(code, name, identifier string) bool {
 	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))
 }
 
-// computedName finds a name of a server that is computed: in MCP[name], behind MCP as a value, or in the id of a tool.
-var computedName = regexp.MustCompile(`([=(,\[{:?|&>]|\.\.\.|\b(of|in|return|yield|await))\s*MCP(\s*([;,)\]}:|&]|$)|[ \t]*\n\s*[^.\s\[?])|` +
+// computesName reports whether a program computes the name of a server: in MCP[name], in the id of a tool, or behind MCP as a
+// value. Neither a look at the names nor a pattern such as {files} does.
+func computesName(code string) bool {
+	return computedName.MatchString(strings.ReplaceAll(code, "Object.keys(MCP)", ""))
+}
+
+var computedName = regexp.MustCompile(`([^\s}]\s*=|[(,\[{:?|&>]|\.\.\.|\b(of|in|return|yield|await))\s*MCP(\s*([;,)\]}:|&]|$)|[ \t]*\n\s*[^.\s\[?])|` +
 	`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])|mcp:(\$\{|["']\s*\+)`)
 
 // hasWord reports whether a text has a word that is not part of a longer one.

@@ -40,14 +40,15 @@ func TestAProgramComputesTheNameOfAServer(t *testing.T) {
 		`return MCP["git-hub"].list()`:                       false,
 		`return MCP[ 'git-hub' ].list()[i]`:                  false,
 		`return MCP.gitHub[name]()`:                          false,
-		`return Object.keys(MCP)`:                            true,
+		`return Object.keys(MCP)`:                            false,
+		`return Object.values(MCP)`:                          true,
 		`return [MCP, x]`:                                    true,
 		"const m = MCP\nreturn m[n].list()":                  true,
 		"const m = MCP; return m[n].list()":                  true,
 		`for (const n in MCP) f(n)`:                          true,
 		`const all = {...MCP}`:                               true,
 		`return f({ MCP })`:                                  true,
-		`const { [n]: s } = MCP`:                             true,
+		`const { gitHub } = MCP; return gitHub.list()`:       false,
 		"const r = await MCP\n  .gitHub.list()":              false,
 		"// an MCP server\nreturn MCP.gitHub.list()":         false,
 		`return "MCP"`:                                       false,
@@ -55,7 +56,7 @@ func TestAProgramComputesTheNameOfAServer(t *testing.T) {
 		`return my.MCP[n], $MCP[n], MCPS[n]`:                 false,
 		`return tools.describe("mcp:git-hub:list")`:          false,
 	} {
-		if got := computedName.MatchString(code); got != want {
+		if got := computesName(code); got != want {
 			t.Errorf("%s: %v", code, got)
 		}
 	}
