@@ -50,7 +50,9 @@ func TestEditor(t *testing.T) {
 	h := start(t, gatewayFull())
 	var r processResult
 	h.CallInto(&r, "exec", map[string]any{"command": "vi -u NONE note.txt", "pty": true, "background": true})
-	pollFor(t, h, r.SessionID, "note.txt")
+	if !strings.Contains(r.Output, "note.txt") { // a busy machine has it in the answer of exec, and a poll shows what is new
+		pollFor(t, h, r.SessionID, "note.txt")
+	}
 	do(t, h, "send-keys", r.SessionID, "keys", []string{"i", "first line", "Enter", "second line", "Escape"})
 	do(t, h, "send-keys", r.SessionID, "keys", []string{":wq", "Enter"})
 	if a := do(t, h, "poll", r.SessionID, "until", "end"); a.Status != "completed" || *a.ExitCode != 0 {
