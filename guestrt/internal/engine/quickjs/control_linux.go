@@ -85,3 +85,6 @@ func (c *control) boundCollection() {
 func (c *control) inArena(p uintptr) bool {
 	return p >= c.heap.start && p < c.heap.brk && p%blockAlign == 0
 }
+
+// used is the number of arena bytes in use, in whole pages.
+func (c *control) used() uint64 { return roundPage(uint64(c.heap.brk - arenaBase)) }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
@@ -18,19 +17,6 @@ import (
 // minHeadroom is the least memory, in bytes, that a limit must leave a guest
 // above the prelude.
 const minHeadroom = 256 << 10
-
-// Engine makes VMs from a template it built at Open.
-type Engine struct {
-	origin origin
-	view   []byte // the template's bytes
-	live   uint64 // heap bytes of the template
-	lib    *library
-	vm     *vm // the live VM
-	closed bool
-
-	enc *zstd.Encoder // made at the first Snapshot
-	dec *zstd.Decoder // made at the first Restore
-}
 
 var (
 	_ engine.Engine = (*Engine)(nil)

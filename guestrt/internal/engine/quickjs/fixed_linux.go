@@ -11,7 +11,8 @@ import (
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 )
 
-// programHeader is an ELF64 program header. Its kind and place count here.
+// programHeader is an ELF64 program header, whose kind and place
+// count here.
 type programHeader struct {
 	kind, _       uint32
 	offset, vaddr uint64
@@ -27,8 +28,8 @@ const (
 	maxHeaders = 1024
 )
 
-// checkPageSize fails on kernels with pages that are not whole pages of images, or
-// are larger than what the arena keeps room for.
+// checkPageSize fails on kernels whose pages are not whole pages of images, or are
+// larger than what the arena keeps room for.
 func checkPageSize() error {
 	if n := unix.Getpagesize(); n%pageSize != 0 || n > maxKernelPage {
 		return fmt.Errorf("quickjs: open: %w: the kernel has pages of %d bytes, at most %d are served", engine.ErrUnsupported, n, maxKernelPage)
@@ -61,7 +62,7 @@ func checkFixedAddresses() error {
 	return nil
 }
 
-// loadedWhereLinked reports whether the executable with its program headers at
+// loadedWhereLinked reports whether an executable whose program headers are at
 // addr was loaded at the addresses in them. Not every linker lists the headers
 // themselves; the segment that starts with the ELF header tells as well.
 func loadedWhereLinked(headers []programHeader, addr uint64) bool {

@@ -26,9 +26,6 @@ func mallocTable() uintptr {
 	return uintptr(unsafe.Pointer(&mallocFunctions))
 }
 
-// funcAddr returns the address QuickJS calls a top-level function by.
-func funcAddr(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
-
 func hookMalloc(tls *libc.TLS, s uintptr, n lib.Tsize_t) uintptr {
 	st, c := at[lib.TJSMallocState](s), ctl()
 	p := c.heap.malloc(uint64(n))

@@ -65,7 +65,7 @@ type origin struct {
 	base, reserve   uint64
 }
 
-// image is an image with a verified envelope. Its pages are unpacked one at a
+// image is an image whose envelope is verified. Its pages are unpacked one at a
 // time: what a heap needs must not be needed a second time next to it.
 type image struct {
 	limits wire.Limits
@@ -101,8 +101,8 @@ func sealImage(b []byte, o origin, l wire.Limits, used, raw uint64) {
 	copy(b[offSum:], sum[:])
 }
 
-// openImage verifies what it can of an image from an untrusted source against o
-// without the image's pages. maxUsed caps the arena bytes it may describe. It
+// openImage verifies an image from an untrusted source against o, as far as that
+// can be done without its pages. maxUsed caps the arena bytes it may describe. It
 // allocates one byte a page. The decoder is the image's until unpack returns.
 func openImage(b []byte, o origin, maxUsed uint64, dec *zstd.Decoder) (*image, error) {
 	if err := checkEnvelope(b); err != nil {

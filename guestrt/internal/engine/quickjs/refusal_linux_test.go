@@ -93,8 +93,8 @@ func TestDamagedImagesAreRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleHeapIsRefused: a whole image with an impossible heap is
-// refused, and leaves the template as it was.
+// TestImpossibleHeapIsRefused: an image that is whole but whose heap cannot be
+// is refused, and leaves the template as it was.
 func TestImpossibleHeapIsRefused(t *testing.T) {
 	e := openTest(t)
 	raw := make([]byte, 3)

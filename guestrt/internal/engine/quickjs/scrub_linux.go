@@ -2,6 +2,8 @@
 
 package quickjs
 
+import "bytes"
+
 // scrub zeroes unused memory so that it compresses to nothing, and returns
 // which pages hold nothing but unused memory. Memory that is zero already is
 // not written, which would copy its page.
@@ -29,4 +31,16 @@ func zero(from, to uintptr) {
 	if b := bytesAt(from, to-from); !isZero(b) {
 		clear(b)
 	}
+}
+
+var zeroPage [pageSize]byte
+
+func isZero(b []byte) bool {
+	for len(b) >= pageSize {
+		if *(*[pageSize]byte)(b) != zeroPage {
+			return false
+		}
+		b = b[pageSize:]
+	}
+	return bytes.Equal(b, zeroPage[:len(b)])
 }

@@ -133,22 +133,11 @@ func pageAt(i int) *[pageWords]uint64 {
 
 var (
 	zeroWords [pageWords]uint64
-	zeroPage  [pageSize]byte
 )
 
-func isZero(b []byte) bool {
-	for len(b) >= pageSize {
-		if *(*[pageSize]byte)(b) != zeroPage {
-			return false
-		}
-		b = b[pageSize:]
-	}
-	return bytes.Equal(b, zeroPage[:len(b)])
-}
-
 // Restore makes a VM of an image. What is wrong with the image is found before
-// the arena is used, which is the template's again then. The seed and the limits are taken
-// from o; limits that are zero there stay as they were when the image was taken.
+// the arena is used, which is the template's again then. The seed is that of o, and so are the limits; those
+// that are zero there stay as they were when the image was taken.
 func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 	m, err := e.open(img)
 	if err != nil {

@@ -8,14 +8,6 @@ import (
 	"fmt"
 )
 
-const (
-	preludeName = "quoin:prelude"
-
-	// templateSeed is the state of Math.random in the template. Every VM
-	// gets its own before guest code runs.
-	templateSeed = 1
-)
-
 // buildTemplate initialises the engine and the prelude in the fresh arena and
 // leaves it in a state that is the same in every process of one build, but for
 // padding that nothing reads.
@@ -82,9 +74,6 @@ func (c *control) finishTemplate(j js) {
 	c.heap.eachFree(func(from, to uintptr) { clear(bytesAt(from, to-from)) })
 	clear(bytesAt(c.heap.brk, uintptr(c.used())-(c.heap.brk-arenaBase)))
 }
-
-// used is the number of arena bytes in use, in whole pages.
-func (c *control) used() uint64 { return roundPage(uint64(c.heap.brk - arenaBase)) }
 
 // fingerprint identifies a template by what it was made of and how its heap
 // came out. It is no hash of the bytes: QuickJS leaves padding unwritten, and

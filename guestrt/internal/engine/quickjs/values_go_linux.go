@@ -3,7 +3,6 @@
 package quickjs
 
 import (
-	"fmt"
 	"unsafe"
 
 	"modernc.org/libc"
@@ -61,14 +60,6 @@ func (j js) withText(b []byte, f func(p uintptr)) {
 
 func (j js) newString(b []byte) (v value) {
 	j.withText(b, func(p uintptr) { v = cooked(lib.XJS_NewStringLen(j.tls, j.ctx, p, lib.Tsize_t(len(b)))) })
-	return v
-}
-
-// newFunction makes a function of a hook that reads at most args arguments.
-func (j js) newFunction(name string, hook hook, args int32) (v value) {
-	j.withText([]byte(name), func(p uintptr) {
-		v = cooked(lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hook), p, args, lib.EJS_CFUNC_generic, 0))
-	})
 	return v
 }
 
@@ -180,19 +171,6 @@ func (j js) takeException() value { return cooked(lib.XJS_GetException(j.tls, j.
 // exception pending, when one threw.
 func (j js) job() int { return int(lib.XJS_ExecutePendingJob(j.tls, j.rt, 0)) }
 
-// runJobs executes pending jobs until no job is left or the guest must stop.
-func (v *vm) runJobs() {
-	for !v.stopped() {
-		r := v.js.job()
-		if r == 0 {
-			return
-		}
-		if r < 0 {
-			v.jobErr = v.thrown()
-		}
-	}
-}
-
 // collect frees what no one can reach.
 func (j js) collect() { lib.XJS_RunGC(j.tls, j.rt) }
 
@@ -213,93 +191,20 @@ func (l *library) renew() { l.tls = libc.NewTLS() }
 
 func (l *library) close() { l.tls.Close() }
 
-// create makes the runtime and the context in the fresh arena.
-func (l *library) create(c *control) (js, error) {
-	tls := l.tls
-	c.rt = lib.XJS_NewRuntime2(tls, mallocTable(), arenaBase)
-	if c.rt == 0 {
-		return js{}, fmt.Errorf("quickjs: open: no memory for the runtime")
-	}
-	c.ctx = lib.XJS_NewContext(tls, c.rt)
-	if c.ctx == 0 {
-		return js{}, fmt.Errorf("quickjs: open: no memory for the context")
-	}
-	lib.XJS_SetMaxStackSize(tls, c.rt, stackSlots)
-	lib.XJS_SetCanBlock(tls, c.rt, 0)
-	lib.XJS_SetInterruptHandler(tls, c.rt, funcAddr(hookInterrupt), 0)
-	lib.XJS_SetHostPromiseRejectionTracker(tls, c.rt, funcAddr(hookRejection), 0)
-	lib.XJS_SetModuleLoaderFunc(tls, c.rt, 0, funcAddr(hookModule), 0)
-	c.watchErrors()
-	return l.js(c), l.repair(c)
-}
-
 // stackSlots bounds the guest's recursion, counted in the engine's own
 // frames: about as deep as native QuickJS with a 1 MiB stack.
 const stackSlots = 5000
 
-// pollEvery is how many calls and backward branches pass between two polls.
-// QuickJS would make it ten thousand, which is seconds where each is dear.
-const pollEvery = 500
-
-func (c *control) runtime() *lib.TJSRuntime { return at[lib.TJSRuntime](c.rt) }
-func (c *control) context() *lib.TJSContext { return at[lib.TJSContext](c.ctx) }
-
-// quiescent reports whether no guest function is on the stack.
-func (c *control) quiescent() bool { return c.runtime().Fcurrent_stack_frame == 0 }
-
-// collectAt is the size of the heap, in bytes, at which the collector runs.
-func (c *control) collectAt() uint64 { return uint64(c.runtime().Fmalloc_gc_threshold) }
-
-func (c *control) setCollectAt(n uint64) { c.runtime().Fmalloc_gc_threshold = lib.Tsize_t(n) }
-
-// seed sets the state of Math.random, which must not be 0.
-func (c *control) seed(state uint64) { c.context().Frandom_state = state }
-
-// randomState is the state of Math.random.
-func (c *control) randomState() uint64 { return c.context().Frandom_state }
-
-// poll makes the interrupt hook be called soon.
-func (c *control) poll() { c.context().Finterrupt_counter = pollEvery }
-
-// nativeObject makes the object the prelude reaches the engine through.
-func (j js) nativeObject(c *control) (native value, ok bool) {
-	native = cooked(lib.XJS_NewObjectProto(j.tls, j.ctx, raw(null)))
-	c.rejections = cooked(lib.XJS_NewArray(j.tls, j.ctx))
-	ok = !isException(native) && !isException(c.rejections) &&
-		lib.XJS_SetPrototype(j.tls, j.ctx, raw(c.rejections), raw(null)) >= 0 && j.put(native, "rejections", j.dup(c.rejections))
-	for _, n := range natives {
-		f := j.newFunction(n.name, n.hook, n.args)
-		ok = ok && !isException(f) && j.put(native, n.name, f)
-	}
-	return native, ok
-}
-
 // hook is a function of Go that QuickJS calls.
 type hook = func(*libc.TLS, uintptr, lib.TJSValue, int32, uintptr) lib.TJSValue
 
-// natives are the functions of the object the prelude reaches the engine through.
-var natives = []struct {
-	name string
-	hook hook
-	args int32
-}{
-	{"file", hookFile, 1},
-	{"error", hookError, 2},
-	{"extra", hookExtra, 1},
-	{"random", hookRandom, 3},
-	{"utf8", hookUTF8, 3},
-	{"url", hookURL, 4},
-}
+// funcAddr returns the address QuickJS calls a top-level function by.
+func funcAddr(f any) uintptr { return (*[2]uintptr)(unsafe.Pointer(&f))[1] }
 
-// evalPrelude evaluates a script of the prelude's. To the guest its functions look
-// native, their frames are hidden, and their text takes no memory.
-func (j js) evalPrelude(src, name string) value {
-	lib.XJS_SetStripInfo(j.tls, j.rt, lib.MJS_STRIP_SOURCE)
-	code := j.compile([]byte(src), name)
-	lib.XJS_SetStripInfo(j.tls, j.rt, 0)
-	if isException(code) {
-		return code
-	}
-	hide(code)
-	return j.evalCompiled(code)
+// newFunction makes a function of a hook that reads at most args arguments.
+func (j js) newFunction(name string, hook hook, args int32) (v value) {
+	j.withText([]byte(name), func(p uintptr) {
+		v = cooked(lib.XJS_NewCFunction2(j.tls, j.ctx, funcAddr(hook), p, args, lib.EJS_CFUNC_generic, 0))
+	})
+	return v
 }
