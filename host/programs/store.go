@@ -111,8 +111,8 @@ func unknown(name string, names []string) error {
 	return e
 }
 
-// Visible returns the programs of a session, by name. Of several programs with one name it
-// returns the one that Find returns.
+// Visible returns the programs of a session, by name. If several programs have one name,
+// it returns the one that Find returns.
 func Visible(ctx context.Context, st Store, s codemode.Session) ([]*Program, error) {
 	list, err := visible(ctx, st, s)
 	return slices.CompactFunc(list, func(a, b *Program) bool { return a.Name == b.Name }), err
