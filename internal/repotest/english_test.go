@@ -23,7 +23,7 @@ var banned = []struct{ pattern, instead string }{
 	{`somebody|anybody`, `name who it is: a user, a caller, a reader`},
 	{`anew`, `"again", or a verb with "re-"`},
 	{`beside`, `"next to", "besides", or "with"`},
-	{`of which`, `"whose", or a second sentence`},
+	{`of which`, `"with", or a second sentence that says the noun again`},
 	{`(?:is|are|was|were) none`, `"has no", "is not a", or "does not exist"`},
 	{`begin|begins|began|begun|beginning`, `"start"`},
 }

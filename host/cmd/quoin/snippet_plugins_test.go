@@ -9,9 +9,9 @@ import (
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
-// TestASnippetNamesUnaskedPlugins: the plugins next to the executable are examples. Who
-// installs none of their own is told that another host gets them.
-func TestASnippetNamesUnaskedPlugins(t *testing.T) {
+// TestUnaskedPluginsAreNamed: the plugins next to the executable are examples. Who installs
+// no others is told that another host gets them.
+func TestUnaskedPluginsAreNamed(t *testing.T) {
 	hosttest.Serial(t, "it sets variables of the environment")
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -21,15 +21,19 @@ func TestASnippetNamesUnaskedPlugins(t *testing.T) {
 	}
 	defer os.Remove(dir)
 	for _, c := range []struct {
-		args string
-		told bool
-	}{{"claude-code", true}, {"claude-code --url http://127.0.0.1:8787", false}} {
+		args, told string
+	}{
+		{"snippet claude-code", "the host gets the plugins of " + dir},
+		{"snippet claude-code --url http://127.0.0.1:8787", ""},
+		{"serve", "the client gets the plugins next to this program"},
+		{"serve --plugins none", ""},
+	} {
 		var out, said strings.Builder
-		args := append([]string{"mcp", "snippet"}, strings.Fields(c.args)...)
+		args := append([]string{"mcp"}, strings.Fields(c.args)...)
 		if code := run(t.Context(), args, strings.NewReader(""), &out, &said); code != 0 {
 			t.Fatalf("%s: status %d: %s", c.args, code, said.String())
 		}
-		if told := strings.Contains(said.String(), "the host gets the plugins of "+dir); told != c.told {
+		if told := strings.Contains(said.String(), "gets the plugins"); told != (c.told != "") || !strings.Contains(said.String(), c.told) {
 			t.Errorf("%s: %s", c.args, said.String())
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/process"
 	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
@@ -69,6 +70,9 @@ func (v *mcpServing) run(cmd *cobra.Command) error {
 	cfg.Plugins.Watch = f.WatchPlugins || !f.Given("plugins.watch")
 	if err := v.AddDirectories(soon, f, &cfg); err != nil {
 		return err
+	}
+	if dir := cfg.Plugins.Dir; v.Plugins == "" && f.PluginDir == "" && dir != "" && dir == paths.NextToExecutable() {
+		log.Warn("the client gets the plugins next to this program, because no others are installed; --plugins none leaves them out", "dir", dir)
 	}
 	rec, err := v.OpenRecorders(soon, f, &cfg)
 	if err != nil {
