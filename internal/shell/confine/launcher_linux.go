@@ -93,6 +93,9 @@ func (l *Launcher) Start(ctx context.Context, c execution.Command) (execution.Pr
 	if len(c.Argv) == 0 {
 		return nil, errors.New("a command without a program")
 	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	s, err := l.open(ctx, order{Command: commandOf(c), Proxy: c.Network && l.options.Proxy != nil})
 	if err != nil {
 		return nil, err
