@@ -51,8 +51,8 @@ type Config struct {
 	// Hooks look at every tool call, and at every program, before and after; see
 	// package policy. The hooks of plugins follow them.
 	Hooks []policy.Hook
-	// HookTimeout bounds one call of a hook without a timeout of its own. Defaults
-	// to 5 s.
+	// HookTimeout bounds one call of a hook without a timeout of its own. Defaults to 5 s. The
+	// hook of a bundled plugin has 45 s, because it may ask another machine.
 	HookTimeout time.Duration
 	// Approvals says who decides about calls that need a person.
 	Approvals ApprovalConfig

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sys/unix"
 
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -331,21 +330,7 @@ func listOf(list, result string) func(*raw) error {
 // waitGone waits for the end of a process that was killed; a zombie has ended.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return
-	}
-	if err != nil {
+	if err := hosttest.AwaitExit(pid); err != nil {
 		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	for {
-		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, unix.EINTR) {
-			t.Fatal(err)
-		}
 	}
 }

@@ -3,6 +3,7 @@
 package ownership
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // maxSteps bounds the names on the way to a file, those in links included.
@@ -173,6 +175,9 @@ func privateGroupIn(users, groups, user, group string) bool {
 	return false
 }
 
+// lookupTimeout bounds the question to a directory service, which may be down.
+const lookupTimeout = 5 * time.Second
+
 // KnownGroup reports whether the system has a group, or whether that cannot be told. The
 // manager of a container may give its volumes to a group that the system does not have.
 func KnownGroup(group uint32) bool { return knownGroup(group, "/etc/nsswitch.conf") }
@@ -191,7 +196,9 @@ func knownGroup(group uint32, nsswitch string) bool {
 			}
 		}
 	}
-	err := exec.Command("getent", "group", id).Run()
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
+	defer cancel()
+	err := exec.CommandContext(ctx, "getent", "group", id).Run()
 	if errors.Is(err, exec.ErrNotFound) {
 		return otherGroups(nsswitch)
 	}

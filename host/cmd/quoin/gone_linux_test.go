@@ -1,12 +1,11 @@
 package main
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/sys/unix"
 )
 
 // cmdGone returns once the process with the number in a file has ended: gone FILE
@@ -16,16 +15,5 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return
-	}
-	ts.Check(err)
-	defer unix.Close(fd)
-	for {
-		if _, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); !errors.Is(err, unix.EINTR) {
-			ts.Check(err)
-			return
-		}
-	}
+	ts.Check(hosttest.AwaitExit(pid))
 }

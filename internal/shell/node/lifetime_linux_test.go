@@ -5,10 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // TestTheEndOfAGatewayEndsItsProcesses kills the gateway, and ssh knows nothing of that but the
@@ -61,13 +60,7 @@ func numbers(t *testing.T, lines *bufio.Scanner) (pids []int) {
 // awaitEnd returns once a process has ended.
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
-		status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if _, after, _ := strings.Cut(string(status), ") "); err != nil || strings.HasPrefix(after, "Z") {
-			return // its parent has not looked
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d still runs", pid)
-		}
+	if err := hosttest.AwaitExit(pid); err != nil {
+		t.Fatal(err)
 	}
 }

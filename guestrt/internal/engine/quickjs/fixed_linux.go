@@ -11,8 +11,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt/internal/engine"
 )
 
-// programHeader is an ELF64 program header, whose kind and place
-// count here.
+// programHeader is an ELF64 program header. Its kind and place count here.
 type programHeader struct {
 	kind, _       uint32
 	offset, vaddr uint64
@@ -28,7 +27,7 @@ const (
 	maxHeaders = 1024
 )
 
-// checkPageSize fails on kernels whose pages are not whole pages of images, or are
+// checkPageSize fails on kernels with pages that are not whole pages of images, or are
 // larger than what the arena keeps room for.
 func checkPageSize() error {
 	if n := unix.Getpagesize(); n%pageSize != 0 || n > maxKernelPage {
@@ -62,8 +61,8 @@ func checkFixedAddresses() error {
 	return nil
 }
 
-// loadedWhereLinked reports whether an executable whose program headers are at
-// addr was loaded at the addresses in them. Not every linker lists the headers
+// loadedWhereLinked reports whether an executable with program headers at addr
+// was loaded at the addresses in them. Not every linker lists the headers
 // themselves; the segment that starts with the ELF header tells as well.
 func loadedWhereLinked(headers []programHeader, addr uint64) bool {
 	for _, h := range headers {

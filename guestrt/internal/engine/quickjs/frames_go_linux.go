@@ -26,8 +26,8 @@ func hide(code value) {
 	}
 }
 
-// hookError is native.error(message, constructor): an error whose stack starts
-// with the guest function that called the prelude.
+// hookError is native.error(message, constructor): an error with a stack that
+// starts with the guest function that called the prelude.
 func hookError(tls *libc.TLS, ctx uintptr, this lib.TJSValue, argc int32, argv uintptr) lib.TJSValue {
 	rt := ctl().runtime()
 	top := rt.Fcurrent_stack_frame

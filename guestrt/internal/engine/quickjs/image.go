@@ -65,7 +65,7 @@ type origin struct {
 	base, reserve   uint64
 }
 
-// image is an image whose envelope is verified. Its pages are unpacked one at a
+// image is an image with a verified envelope. Its pages are unpacked one at a
 // time: what a heap needs must not be needed a second time next to it.
 type image struct {
 	limits wire.Limits

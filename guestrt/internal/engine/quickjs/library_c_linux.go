@@ -56,7 +56,7 @@ func newLibrary() *library { return &library{} }
 func (l *library) renew()  {}
 func (l *library) close()  {}
 
-// js takes over an arena whose contents Go has replaced.
+// js takes over an arena after Go has replaced its contents.
 func (l *library) js(c *control) js {
 	C.qn_adopt()
 	return js{}

@@ -79,7 +79,7 @@ const (
 
 // memberPath reads the member expression at the end of a text, such as a.b["c"],
 // also in parentheses. It is false unless the expression starts with a name and
-// goes on with nothing but names: its value could be anything else.
+// continues with nothing but names: its value could be anything else.
 func memberPath(text []byte) (path []string, ok bool) {
 	text = bytes.TrimRight(text, " \t\r\n")
 	closed := 0

@@ -93,7 +93,7 @@ func TestDamagedImagesAreRefused(t *testing.T) {
 	}
 }
 
-// TestImpossibleHeapIsRefused: an image that is whole but whose heap cannot be
+// TestImpossibleHeapIsRefused: an image that is whole, with a heap that cannot be,
 // is refused, and leaves the template as it was.
 func TestImpossibleHeapIsRefused(t *testing.T) {
 	e := openTest(t)

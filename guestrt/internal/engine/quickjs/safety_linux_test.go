@@ -114,8 +114,8 @@ func (p safetyProgram) text(from uint64) string {
 	return fmt.Sprintf("const from = %d, roomStep = %d;\n%s", from, roomStep(), p.source)
 }
 
-// check runs the program, and calls between after each turn. One that ends because an
-// allocation failed goes on behind it.
+// check runs the program, and calls between after each turn. A program that ends
+// because an allocation failed continues behind it.
 func (p safetyProgram) check(t *testing.T, e *Engine, how string, between func(engine.VM) engine.VM) {
 	t.Helper()
 	var s scarcity

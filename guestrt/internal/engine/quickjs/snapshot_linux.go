@@ -136,7 +136,7 @@ var (
 )
 
 // Restore makes a VM of an image. What is wrong with the image is found before
-// the arena is used, which is the template's again then. The seed is that of o, and so are the limits; those
+// the arena is used, which is the template's again then. Seed and limits are o's; limits
 // that are zero there stay as they were when the image was taken.
 func (e *Engine) Restore(img []byte, o engine.Options) (engine.VM, error) {
 	m, err := e.open(img)

@@ -62,7 +62,7 @@ type Engine struct {
 	dec *zstd.Decoder // made at the first Restore
 }
 
-// running is the VM whose turn it is. There is one VM per process and its
+// running is the VM that has its turn. There is one VM per process and its
 // methods are not called concurrently.
 var running *vm
 
@@ -106,7 +106,7 @@ func (v *vm) usable() error {
 	return nil
 }
 
-// stopped reports whether the guest may not go on.
+// stopped reports whether the guest must stop.
 func (v *vm) stopped() bool { return v.over() || v.jobErr != nil || ctl().lost != 0 }
 
 // causeOf tells a panic for want of memory from a bug. The C library's own comes

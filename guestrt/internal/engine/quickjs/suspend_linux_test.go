@@ -192,7 +192,7 @@ func maybeRebirth(t *testing.T, e *Engine, vm engine.VM, r wire.Report) engine.V
 	return rebirth(t, e, vm)
 }
 
-// TestSnapshotLeavesTheGuestUsable: the VM goes on after an image, and the
+// TestSnapshotLeavesTheGuestUsable: the VM runs on after an image, and the
 // image is of the moment it was taken at.
 func TestSnapshotLeavesTheGuestUsable(t *testing.T) {
 	e := openTest(t)

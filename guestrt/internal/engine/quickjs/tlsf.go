@@ -92,7 +92,7 @@ func class(size uint64) (fl, sl int) {
 	return top - flShift + 1, int(size>>(top-slBits)) & (slCount - 1)
 }
 
-// fitClass returns the first list all of whose blocks hold size bytes.
+// fitClass returns the first list in which every block holds size bytes.
 func fitClass(size uint64) (fl, sl int) {
 	if size >= smallSz {
 		size += uint64(1)<<(bits.Len64(size)-1-slBits) - 1

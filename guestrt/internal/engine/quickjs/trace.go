@@ -18,7 +18,7 @@ import (
 // tell whether a replay drew as many. A reading is (uvarint times, varint milliseconds
 // since the reading before, which of the first is 0): the clock was read so often while
 // it stood there. A replay that reads the clock more often finds it standing still, and one
-// that reads it less often goes on with the next turn's: a build may read the clock
+// that reads it less often continues with the readings of the next turn: a build may read the clock
 // elsewhere in the prelude, and a program that sees the difference takes another path.
 const (
 	traceFormat = 0x10 // in the upper bits of the flags
@@ -92,7 +92,7 @@ type clock struct {
 	base      int64  // the reading that the next one is written relative to
 }
 
-// write starts a turn whose readings are written down.
+// write starts a turn in which readings are written down.
 func (c *clock) write() { *c = clock{} }
 
 // replay starts a turn that reads what is written. The newest reading stays.

@@ -83,14 +83,24 @@ func namesServer(code, name, identifier string) bool {
 	return hasWord(code, "MCP") && (hasWord(code, identifier) || hasWord(code, name))
 }
 
-// computesName reports whether a program computes the name of a server: in MCP[name], in the id of a tool, or behind MCP as a
-// value. Neither a look at the names nor a pattern such as {files} does.
+// computesName reports whether a program may name a server in another way than namesServer
+// sees: as MCP[name], in the id of a tool, or through MCP as a value. It reads no syntax: a
+// comment such as "MCP, too" counts, and costs a wait.
 func computesName(code string) bool {
-	return computedName.MatchString(strings.ReplaceAll(code, "Object.keys(MCP)", ""))
+	code = withoutServers.ReplaceAllString(code, "")
+	return mcpIndexed.MatchString(code) || mcpAsValue.MatchString(code) || computedID.MatchString(code)
 }
 
-var computedName = regexp.MustCompile(`([^\s}]\s*=|[(,\[{:?|&>]|\.\.\.|\b(of|in|return|yield|await))\s*MCP(\s*([;,)\]}:|&]|$)|[ \t]*\n\s*[^.\s\[?])|` +
-	`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])|mcp:(\$\{|["']\s*\+)`)
+var (
+	// withoutServers are uses of MCP that need no server: a look at the names, and a pattern,
+	// which names its servers.
+	withoutServers = regexp.MustCompile(`Object\.keys\(\s*MCP\s*\)|\}\s*=\s*MCP\b`)
+	// mcpIndexed is MCP[x], unless x is a text alone.
+	mcpIndexed = regexp.MustCompile(`(^|[^\w$.])MCP\s*(\?\.\s*)?\[\s*([^\s"']|"[^"\n]*"\s*[^\s\]]|'[^'\n]*'\s*[^\s\]])`)
+	// mcpAsValue is MCP at the end of an expression, also of one that a line break ends.
+	mcpAsValue = regexp.MustCompile(`(^|[^\w$.]|\.\.\.)MCP(\s*([;,)\]}:|&]|$)|[ \t]*\n\s*[^.\s\[?])`)
+	computedID = regexp.MustCompile(`mcp:(\$\{|["']\s*\+)`)
+)
 
 // hasWord reports whether a text has a word that is not part of a longer one.
 func hasWord(text, word string) bool {
