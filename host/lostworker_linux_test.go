@@ -45,7 +45,8 @@ func serveStruckTwice() error {
 		return err
 	}
 	var stop atomic.Bool
-	// The guest may have left its worker already; then it calls again.
+	// The guest may have left its worker already; then it calls again, or no worker can take it and
+	// it waits.
 	strike := catalog.Tool{Name: "strike", Description: "Kills the workers.", Idempotent: true, Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
 		if stop.Load() {
 			return json.RawMessage(`"done"`), nil
@@ -66,11 +67,15 @@ func serveStruckTwice() error {
 	}
 	var results []*host.Result
 	for range 2 {
-		r := exec(h, `const kept = "stored"; await yield_control(); for (;;) { const said = await tools.strike({}); if (said === "done") return [said, kept] }`)
-		results = append(results, h.Wait(context.Background(), me, r.RunID))
-		stop.Store(len(results) == 1)
-		results = append(results, h.Wait(context.Background(), me, r.RunID))
-		stop.Store(false)
+		id := exec(h, `const kept = "stored"; await yield_control(); for (;;) { const said = await tools.strike({}); if (said === "done") return [said, kept] }`).RunID
+		for range 2 {
+			r := h.Wait(context.Background(), me, id)
+			for r.Status == host.StatusWaiting {
+				r = h.Wait(context.Background(), me, id)
+			}
+			results = append(results, r)
+			stop.Store(len(results) == 1)
+		}
 	}
 	said, merr := json.Marshal(results)
 	fmt.Println(string(said))

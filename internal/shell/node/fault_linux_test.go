@@ -88,6 +88,60 @@ func TestANodeThatBreaksTheRulesIsLost(t *testing.T) {
 	}
 }
 
+// TestTheLastInputIsTaken: a process that ends at its input has taken it, also where the end is
+// known before the answer is read.
+func TestTheLastInputIsTaken(t *testing.T) {
+	t.Parallel()
+	p := &process{written: make(chan written, 1), gone: make(chan struct{})}
+	close(p.gone)
+	for range 50 {
+		p.written <- written{Bytes: 1}
+		if w, ok := p.answer(); !ok || w.Bytes != 1 {
+			t.Fatalf("got %+v, %t", w, ok)
+		}
+	}
+	if _, ok := p.answer(); ok {
+		t.Error("a process that has ended answers")
+	}
+}
+
+// quitter is a process that ends before the write which ends it has returned.
+type quitter struct{ endless }
+
+func (q *quitter) Start(context.Context, execution.Command) (execution.Process, error) { return q, nil }
+
+func (q *quitter) Write(b []byte) (int, error) {
+	close(q.killed)
+	time.Sleep(time.Second)
+	return len(b), nil
+}
+
+// TestAWriteIsAnsweredBeforeTheEnd of the process that it ends.
+func TestAWriteIsAnsweredBeforeTheEnd(t *testing.T) {
+	s, err := settings.Parse([]byte(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		theirs, in := io.Pipe()
+		defer theirs.Close()
+		w := Worker{Settings: s, Launcher: &quitter{endless{killed: make(chan struct{})}}, Workdir: "/", Version: "1"}
+		var said strings.Builder
+		served := make(chan error, 1)
+		go func() { served <- w.Serve(t.Context(), theirs, &said) }()
+		if err := say(in, `{"job":{"line":"x"},"run":true}{"write":"cQ=="}`); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		_, after, _ := strings.Cut(said.String(), `{"written":{"bytes":1}}`)
+		if !strings.Contains(after, `"exit"`) {
+			t.Errorf("the worker said %s", &said)
+		}
+	})
+}
+
 // TestAPolicyThatIsNotUnderstoodIsTheStrictest reads one of a later version.
 func TestAPolicyThatIsNotUnderstoodIsTheStrictest(t *testing.T) {
 	t.Parallel()

@@ -131,19 +131,33 @@ func (p *process) Write(b []byte) (total int, err error) {
 		if p.link.send(order{Write: chunk}) != nil {
 			return total, errEnded
 		}
-		select {
-		case w := <-p.written:
-			n := min(len(chunk), max(w.Bytes, 0))
-			total += n
-			if n < len(chunk) {
-				return total, errors.New("the input was not taken: " + message(w.Error))
-			}
-		case <-p.gone:
+		w, ok := p.answer()
+		if !ok {
 			return total, errEnded
+		}
+		n := min(len(chunk), max(w.Bytes, 0))
+		total += n
+		if n < len(chunk) {
+			return total, errors.New("the input was not taken: " + message(w.Error))
 		}
 		b = b[len(chunk):]
 	}
 	return total, nil
+}
+
+// answer is what has become of a write, unless the process had ended before.
+func (p *process) answer() (w written, ok bool) {
+	select {
+	case w = <-p.written:
+		return w, true
+	case <-p.gone:
+	}
+	select {
+	case w = <-p.written: // the process has taken it and ended
+		return w, true
+	default:
+		return w, false
+	}
 }
 
 func (p *process) CloseInput() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/shell/execution"
@@ -123,6 +124,7 @@ type running struct {
 	stream  *stream
 	process execution.Process
 	writing chan struct{} // full while a write is not answered
+	answers sync.Mutex    // held from when writing is empty until the answer is sent
 	noInput bool          // a pager, for one, would take commands that are not on the list
 }
 
@@ -175,6 +177,7 @@ func (r *running) output() error {
 		sent = r.stream.send(report{EndOfOutput: true})
 	}
 	exit, err := r.process.Wait()
+	r.lastAnswer()
 	switch {
 	case sent != nil:
 		return sent
@@ -220,6 +223,16 @@ func (r *running) write(data []byte) {
 	if err != nil {
 		answer.Error = message(err.Error())
 	}
+	r.answers.Lock()
+	defer r.answers.Unlock()
 	<-r.writing
 	_ = r.stream.send(report{Written: answer}) // fails when the gateway is gone, which serve sees
+}
+
+// lastAnswer returns once the last write is answered. It lets no other write start: the process
+// has ended.
+func (r *running) lastAnswer() {
+	r.writing <- struct{}{}
+	r.answers.Lock()
+	defer r.answers.Unlock()
 }

@@ -22,12 +22,16 @@ func TestACallThatIsGivenUpEndsItsToolsContext(t *testing.T) {
 	}{
 		"by a timer":     {func(g *Guest) { g.Sleep(time.Minute) }, ""},
 		"after a wait":   {func(g *Guest) { g.Yield() }, codemode.ReasonPendingTools},
-		"after its turn": {func(g *Guest) { g.Call("echo", N(1)) }, ""},
+		"after its turn": {func(g *Guest) { g.Call("begun", nil) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			InBubble(t, func(t *testing.T) {
 				endless := NewGate()
-				h := Start(t, Setup{Tools: []catalog.Tool{endless.Tool("endless"), Echo("echo")}})
+				begun := Does("begun", func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+					<-endless.Entered // a call that has not reached its tool ends without it
+					return nil, nil
+				})
+				h := Start(t, Setup{Tools: []catalog.Tool{endless.Tool("endless"), begun, Echo("echo")}})
 				r := h.Run(func(g *Guest) any {
 					call := g.Go("endless", nil)
 					tt.before(g)
@@ -36,6 +40,7 @@ func TestACallThatIsGivenUpEndsItsToolsContext(t *testing.T) {
 					return "gone on"
 				})
 				if tt.waits != "" {
+					<-endless.Entered
 					r = h.Resume(WantWaiting(t, r, tt.waits))
 				}
 				WantValue(t, r, `"gone on"`)
