@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/statemove"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
@@ -51,7 +52,7 @@ func TestPostgresAdvance(t *testing.T) {
 	open := newCluster(t)
 	tools := []catalog.Tool{echo("echo")}
 	first := start(t, host.Config{Store: open(), Tools: tools})
-	id := execBriefly(t, first, host.ReasonTimer, `
+	id := execBriefly(t, first, codemode.ReasonTimer, `
 		for (let i = 0; i < 3; i++) { await new Promise(r => setTimeout(r, 20)); text(String((await tools.echo({i})).i)) }
 		return 1`)
 	if err := first.Close(); err != nil {
@@ -74,7 +75,7 @@ func TestPostgresACutOffCallGoesOnElsewhere(t *testing.T) {
 			open, g := newCluster(t), newGate()
 			tools := []catalog.Tool{g.tool("slow")}
 			first := start(t, host.Config{Store: open(), Tools: tools, DrainTimeout: 1})
-			id := execBriefly(t, first, host.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
+			id := execBriefly(t, first, codemode.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
 			<-g.entered
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
@@ -114,7 +115,7 @@ func TestPostgresDecisionsWithoutAHost(t *testing.T) {
 				return cfg
 			}
 			first := start(t, config())
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +141,7 @@ func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
 			open, g, old := newCluster(t), newGate(), anotherGuest(t)
 			tools := []catalog.Tool{g.tool("slow")}
 			first := start(t, host.Config{Store: open(), Tools: tools, DrainTimeout: 1, Guests: host.GuestConfig{Path: old}})
-			id := execBriefly(t, first, host.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
+			id := execBriefly(t, first, codemode.ReasonPendingTools, `try { return await tools.slow() } catch (e) { return e.effectStatus }`)
 			<-g.entered
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
@@ -149,7 +150,7 @@ func TestPostgresUpgradeLeavesRunsDue(t *testing.T) {
 				forgetReplay(t, open(), id)
 			}
 			operator := start(t, host.Config{Store: open()})
-			done, err := upgrade(t.Context(), operator, host.UpgradeOptions{})
+			done, err := upgrade(t.Context(), operator, codemode.UpgradeOptions{})
 			if err != nil || len(done) != 1 || (done[0].Err != nil) != left {
 				t.Fatalf("upgraded %+v, %v", done, err)
 			}
@@ -191,7 +192,7 @@ func TestPostgresAMovedRunGoesOn(t *testing.T) {
 	dir, open, desk := mkdir(t), newCluster(t), newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

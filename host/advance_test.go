@@ -19,6 +19,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -77,7 +78,7 @@ func wantTexts(t *testing.T, r *host.Result, want ...string) {
 }
 
 // execBriefly starts a program. Its run is suspended as soon as it can only wait.
-func execBriefly(t *testing.T, h *host.Host, reason host.Reason, code string) (id string) {
+func execBriefly(t *testing.T, h *host.Host, reason codemode.Reason, code string) (id string) {
 	t.Helper()
 	return wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: briefly, Code: code}), reason)
 }
@@ -95,7 +96,7 @@ func TestAdvance(t *testing.T) {
 			t.Parallel()
 			g := newGate()
 			h, told := advancing(t, host.Config{Store: open(), Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
-			id := execBriefly(t, h, host.ReasonPendingTools, `
+			id := execBriefly(t, h, codemode.ReasonPendingTools, `
 				text("before");
 				const got = await tools.slow();
 				text("after");
@@ -107,12 +108,12 @@ func TestAdvance(t *testing.T) {
 			r := h.Wait(t.Context(), me, id)
 			wantValue(t, r, `["through",1]`)
 			wantTexts(t, r, "after")
-			wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+			wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 
-			id = execBriefly(t, h, host.ReasonTimer, `await new Promise(r => setTimeout(r, 100)); text("rang"); throw new Error("late")`)
+			id = execBriefly(t, h, codemode.ReasonTimer, `await new Promise(r => setTimeout(r, 100)); text("rang"); throw new Error("late")`)
 			told.until(t, id, trajectory.RunEnded)
 			r = h.Wait(t.Context(), me, id)
-			wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+			wantFailure(t, r, codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 			wantTexts(t, r, "rang")
 		})
 	}
@@ -125,7 +126,7 @@ func TestAdvanceAfterARestart(t *testing.T) {
 	dir, g := mkdir(t), newGate()
 	tools := []catalog.Tool{g.tool("slow")}
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	id := execBriefly(t, first, host.ReasonTimer, `
+	id := execBriefly(t, first, codemode.ReasonTimer, `
 		const sleep = ms => new Promise(r => setTimeout(r, ms));
 		text("one"); await sleep(20); text("two"); await tools.slow(); text("three"); return 3`)
 	if err := first.Close(); err != nil {
@@ -157,7 +158,7 @@ func TestAdvanceKeepsOutput(t *testing.T) {
 			ask.ReadOnly = true
 			cfg := host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{g.tool("slow"), ask}, DrainTimeout: 1}
 			h, told := advancing(t, cfg)
-			id := execBriefly(t, h, host.ReasonPendingTools, `await tools.slow(); text("kept"); const v = await tools.never(); text("end"); return v`)
+			id := execBriefly(t, h, codemode.ReasonPendingTools, `await tools.slow(); text("kept"); const v = await tools.never(); text("end"); return v`)
 			before, err := cfg.Store.Get(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
@@ -177,7 +178,7 @@ func TestAdvanceKeepsOutput(t *testing.T) {
 				h = start(t, cfg)
 			}
 			r := h.WaitFor(t.Context(), me, id, briefly)
-			wantWaiting(t, r, host.ReasonPendingTools)
+			wantWaiting(t, r, codemode.ReasonPendingTools)
 			wantTexts(t, r, "kept")
 			close(never.open)
 			r = h.Wait(t.Context(), me, id)
@@ -193,11 +194,11 @@ func TestACallerTakesARunOver(t *testing.T) {
 	t.Parallel()
 	first, second := newGate(), newGate()
 	h, _ := advancing(t, host.Config{Store: openDir(t, mkdir(t)), Tools: []catalog.Tool{first.tool("first"), second.tool("second")}})
-	id := execBriefly(t, h, host.ReasonPendingTools, `await tools.first(); text("one"); await tools.second(); text("two"); return 1`)
+	id := execBriefly(t, h, codemode.ReasonPendingTools, `await tools.first(); text("one"); await tools.second(); text("two"); return 1`)
 	close(first.open)
 	<-second.entered // the advance waits for it
 	r := h.WaitFor(t.Context(), me, id, briefly)
-	wantWaiting(t, r, host.ReasonPendingTools)
+	wantWaiting(t, r, codemode.ReasonPendingTools)
 	wantTexts(t, r, "one")
 	close(second.open)
 	r = h.Wait(t.Context(), me, id)
@@ -213,7 +214,7 @@ func TestAnAbortedRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(h *host.Host, id string) error{
 		"abort": func(h *host.Host, id string) error {
-			if r := h.Abort(context.Background(), me, id); r.Code != host.CodeAborted {
+			if r := h.Abort(context.Background(), me, id); r.Code != codemode.CodeAborted {
 				return fmt.Errorf("got %s", show(r))
 			}
 			return nil
@@ -231,7 +232,7 @@ func TestAnAbortedRunLeavesNothing(t *testing.T) {
 			store := openDir(t, mkdir(t))
 			first, second := newGate(), newGate()
 			h, _ := advancing(t, host.Config{Store: store, Tools: []catalog.Tool{first.tool("first"), second.tool("second")}})
-			id := execBriefly(t, h, host.ReasonPendingTools, `await tools.first(); return await tools.second()`)
+			id := execBriefly(t, h, codemode.ReasonPendingTools, `await tools.first(); return await tools.second()`)
 			close(first.open)
 			<-second.entered
 			if err := end(h, id); err != nil {
@@ -240,7 +241,7 @@ func TestAnAbortedRunLeavesNothing(t *testing.T) {
 			if _, err := store.Ended(t.Context(), id); !errors.Is(err, runstore.ErrNotFound) {
 				t.Errorf("the store keeps a result: %v", err)
 			}
-			wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+			wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 		})
 	}
 }
@@ -250,7 +251,7 @@ func TestAYieldWaitsForItsCaller(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	h, told := advancing(t, host.Config{Store: openDir(t, mkdir(t)), Tools: []catalog.Tool{g.tool("slow")}})
-	id := execBriefly(t, h, host.ReasonPendingTools, `const p = tools.slow().then(() => text("answered")); await yield_control(); text("came back"); await p; return 1`)
+	id := execBriefly(t, h, codemode.ReasonPendingTools, `const p = tools.slow().then(() => text("answered")); await yield_control(); text("came back"); await p; return 1`)
 	told.until(t, id, trajectory.RunSuspended)
 	close(g.open)
 	told.until(t, id, trajectory.RunSuspended)
@@ -274,7 +275,7 @@ func TestClosingKeepsWhatIsAdvanced(t *testing.T) {
 			again.Idempotent = true
 			tools := []catalog.Tool{first.tool("first"), again}
 			h, _ := advancing(t, host.Config{Store: openDir(t, dir), Tools: tools, DrainTimeout: 1})
-			id := execBriefly(t, h, host.ReasonPendingTools, `await tools.first(); text("one"); return await tools.second()`)
+			id := execBriefly(t, h, codemode.ReasonPendingTools, `await tools.first(); text("one"); return await tools.second()`)
 			close(first.open)
 			<-second.entered
 			if err := end(h); err != nil {
@@ -310,7 +311,7 @@ func TestDecisionsWithoutAHost(t *testing.T) {
 			dir, desk := t.TempDir(), newDesk()
 			cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: tc.timeout}, "echo"))
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +353,7 @@ func TestSeveralHostsAdvance(t *testing.T) {
 		r := first.Exec(t.Context(), s, host.ExecInput{Wait: briefly, Code: `
 			for (let i = 0; i < 3; i++) { await new Promise(r => setTimeout(r, 10)); await tools.note({i}); text(String(i)) }
 			return 1`})
-		ids = append(ids, wantWaiting(t, r, host.ReasonTimer))
+		ids = append(ids, wantWaiting(t, r, codemode.ReasonTimer))
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -444,7 +445,7 @@ func TestAdvanceOutlivesAStoreThatFails(t *testing.T) {
 	store := &unreadable{Store: openDir(t, mkdir(t)), asked: make(chan struct{}, 100)}
 	g, still := newGate(), newGate()
 	h, told := advancing(t, host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow"), still.tool("still")}})
-	id := execBriefly(t, h, host.ReasonPendingTools, `const still = tools.still(); await tools.slow(); text("on"); return await still`)
+	id := execBriefly(t, h, codemode.ReasonPendingTools, `const still = tools.still(); await tools.slow(); text("on"); return await still`)
 	<-g.entered
 	<-still.entered
 	store.broken.Store(true)

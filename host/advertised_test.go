@@ -138,7 +138,7 @@ func checkFiles(t *testing.T, h *host.Host, functions []string, whole bool) {
 		}
 	}
 	use := "export const calls = [\n"
-	entries := h.Tools(me)
+	entries := h.Catalog(me).Tools()
 	for _, e := range entries {
 		if e.Source == catalog.SourceMCP {
 			continue

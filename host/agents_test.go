@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestAgentSettings: an agent's own settings hold for its runs, the host's settings for all
@@ -15,7 +16,7 @@ func TestAgentSettings(t *testing.T) {
 	h := start(t, host.Config{
 		Settings: host.Settings{MaxOutput: 4096},
 		Agents: map[string]host.Settings{
-			"small": {MaxOutput: 1024, Languages: []string{"typescript"}, OnOutputLimit: host.OutputTruncate},
+			"small": {MaxOutput: 1024, Languages: []string{"typescript"}, OnOutputLimit: codemode.OutputTruncate},
 			"off":   {Disabled: true},
 			"slow":  {Timeout: time.Minute},
 		},
@@ -24,13 +25,13 @@ func TestAgentSettings(t *testing.T) {
 		return h.Exec(context.Background(), host.Session{AgentID: agent}, host.ExecInput{Code: code, Language: language})
 	}
 	wantValue(t, run("other", "", `return "x".repeat(2000).length`), "2000")
-	wantFailure(t, run("other", "", `return "x".repeat(5000)`), host.CodeOutputLimit, "", host.PhaseGuest)
-	wantFailure(t, run("off", "", `return 1`), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
-	wantFailure(t, run("small", "", `return 1`), host.CodeInvalidInput, host.ReasonUnsupportedLanguage, host.PhaseInput)
+	wantFailure(t, run("other", "", `return "x".repeat(5000)`), codemode.CodeOutputLimit, "", codemode.PhaseGuest)
+	wantFailure(t, run("off", "", `return 1`), codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
+	wantFailure(t, run("small", "", `return 1`), codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput)
 	if r := run("small", "typescript", `return "x".repeat(2000)`); r.Status != host.StatusCompleted || len(r.Value) > 1024 {
 		t.Errorf("got %s, want a marker of at most 1024 bytes", show(r))
 	}
-	id := wantWaiting(t, run("small", "typescript", `await yield_control(); return "x".repeat(2000)`), host.ReasonYield)
+	id := wantWaiting(t, run("small", "typescript", `await yield_control(); return "x".repeat(2000)`), codemode.ReasonYield)
 	if r := h.Wait(context.Background(), host.Session{AgentID: "small"}, id); r.Status != host.StatusCompleted || len(r.Value) > 1024 {
 		t.Errorf("got %s, want a marker of at most 1024 bytes", show(r))
 	}

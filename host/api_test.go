@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -42,7 +43,7 @@ func TestReadingAFileIsUsingTheTool(t *testing.T) {
 	id := wantWaiting(t, exec(h, `
 const file = (await API.read("tools/turned.d.ts")).content;
 await yield_control();
-return [file.includes("word: string"), await tools.turned({word: "a"}).catch(e => e.code)]`), host.ReasonYield)
+return [file.includes("word: string"), await tools.turned({word: "a"}).catch(e => e.code)]`), codemode.ReasonYield)
 	if err := h.Replace(withSchema("turned", number)); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestAFloodOfQuestionsHarmsNobodyElse(t *testing.T) {
 			cfg.Approvals.Store = s
 			h := start(t, cfg)
 			wantValue(t, exec(h, flood), `"done"`)
-			list, err := h.Approvals(t.Context(), policy.Filter{Resolved: true})
+			list, err := h.Approvals().List(t.Context(), policy.Filter{Resolved: true})
 			if err != nil || len(list) > 10*most {
 				t.Errorf("%v, %d approvals are kept, want at most %d", err, len(list), 10*most)
 			}

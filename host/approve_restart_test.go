@@ -15,6 +15,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -77,7 +78,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			var calls []catalog.Invocation
 			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +92,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 			}
 			second := start(t, kept(t, dir, cfg))
 			if tc.after != "" {
-				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
+				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), codemode.ReasonApproval)
 				decide(t, second, a.ID, tc.after)
 			}
 			r := second.Wait(t.Context(), me, id)
@@ -110,7 +111,7 @@ func TestAHeldProgramSurvivesTheHost(t *testing.T) {
 	desk := newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestAHeldProgramRests(t *testing.T) {
 	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
 	cfg.Guests.Max = 1
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow()`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow()`}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 			cfg.DrainTimeout = time.Millisecond
 			first := start(t, kept(t, dir, cfg))
 			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
-try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonApproval)
+try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), codemode.ReasonApproval)
 			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
 			<-g.entered // pending host work continues while the run is suspended
 			if err := first.Close(); err != nil {
@@ -255,7 +256,7 @@ func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
 	kill()
 	desk := newDesk()
 	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
-	list, err := h.Approvals(t.Context(), policy.Filter{RunID: run})
+	list, err := h.Approvals().List(t.Context(), policy.Filter{RunID: run})
 	if err != nil || len(list) != 1 || list[0].ID != approval {
 		t.Fatalf("%v, pending %+v", err, list)
 	}
@@ -310,7 +311,7 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	if got != policy.StateCancelled {
 		t.Errorf("after its host was killed the question is %s", got)
 	}
-	if _, err := h.Decide(t.Context(), approval, policy.AllowOnce, "alice"); err == nil {
+	if _, err := h.Approvals().Decide(t.Context(), approval, policy.AllowOnce, "alice"); err == nil {
 		t.Error("it can still be decided")
 	}
 	if err := h.Close(); err != nil { // by then it has recorded what it has ended by itself
@@ -337,7 +338,7 @@ func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	desk := newDesk()
 	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
 	first := start(t, cfg)
-	wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), host.ReasonApproval)
+	wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +352,7 @@ func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
 	if err := second.Engine().EndOrphans(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	list, err := second.Approvals(t.Context(), policy.Filter{})
+	list, err := second.Approvals().List(t.Context(), policy.Filter{})
 	if err != nil || len(list) != 2 {
 		t.Errorf("%v, pending %+v", err, list)
 	}

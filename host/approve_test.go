@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -40,7 +41,7 @@ func counted(name string, calls *[]catalog.Invocation) catalog.Tool {
 
 func decide(t testing.TB, h *host.Host, id string, d policy.Decision) {
 	t.Helper()
-	if _, err := h.Decide(context.Background(), id, d, "alice"); err != nil {
+	if _, err := h.Approvals().Decide(context.Background(), id, d, "alice"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -122,14 +123,14 @@ func TestAllowAlwaysIsRemembered(t *testing.T) {
 	foreign := me
 	foreign.SessionKey = "another"
 	run(foreign, `await tools.echo(); return true`, 3)
-	grants, err := h.Grants(t.Context())
+	grants, err := h.Approvals().Grants(t.Context())
 	if err != nil || len(grants) != 3 || grants[0].By != "alice" {
 		t.Fatalf("%v, grants %+v", err, grants)
 	}
-	if err := h.RevokeGrant(t.Context(), grants[0].ID); err != nil {
+	if err := h.Approvals().Revoke(t.Context(), grants[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.RevokeGrant(t.Context(), grants[0].ID); !errors.Is(err, policy.ErrNotFound) {
+	if err := h.Approvals().Revoke(t.Context(), grants[0].ID); !errors.Is(err, policy.ErrNotFound) {
 		t.Errorf("revoked twice: %v", err)
 	}
 	run(me, `await tools.echo(); return true`, 4)
@@ -156,7 +157,7 @@ func TestProgramsCanNeedApproval(t *testing.T) {
 			var r *host.Result
 			if tc.suspend {
 				r = h.Exec(host.WithAskingCaller(t.Context()), me, in)
-				id := wantWaiting(t, r, host.ReasonApproval)
+				id := wantWaiting(t, r, codemode.ReasonApproval)
 				if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Method != "exec" {
 					t.Errorf("got %s", show(r))
 				}
@@ -175,7 +176,7 @@ func TestProgramsCanNeedApproval(t *testing.T) {
 				wantValue(t, r, `42`)
 				return
 			}
-			wantFailure(t, r, host.CodeInvalidInput, "", host.PhaseHost)
+			wantFailure(t, r, codemode.CodeInvalidInput, "", codemode.PhaseHost)
 			if r.Dispatched || !strings.Contains(r.Error, "denied") {
 				t.Errorf("got %s", show(r))
 			}

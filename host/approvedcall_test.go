@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -51,10 +52,10 @@ func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
 	}()
 	<-storing
 	abort()
-	wantFailure(t, <-done, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, <-done, codemode.CodeAborted, "", codemode.PhaseHost)
 	close(ended)
 	h.Engine().Quiet(t.Context())
-	list, err := h.Approvals(t.Context(), policy.Filter{Resolved: true})
+	list, err := h.Approvals().List(t.Context(), policy.Filter{Resolved: true})
 	if err != nil || len(list) != 1 || list[0].State != policy.StateCancelled {
 		t.Errorf("%v, approvals %+v; want one that is cancelled", err, list)
 	}
@@ -83,18 +84,18 @@ func TestApprovedInputIsCheckedAgain(t *testing.T) {
 	t.Run("in the same host", func(t *testing.T) {
 		desk := newDesk()
 		h := start(t, desk.config([]catalog.Tool{old}, asks(policy.ApprovalRequest{}, "echo")))
-		id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), codemode.ReasonApproval)
 		if err := h.Replace(now); err != nil {
 			t.Fatal(err)
 		}
-		wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
+		wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), codemode.ReasonApproval)
 		decide(t, h, (<-desk.asked).ID, policy.AllowOnce)
 		check(t, h.Wait(t.Context(), me, id))
 	})
 	next := func(t *testing.T, hook policy.Hook, program string) {
 		dir, desk := t.TempDir(), newDesk()
 		first := start(t, kept(t, dir, desk.config([]catalog.Tool{old}, hook)))
-		id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), host.ReasonApproval)
+		id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: program}), codemode.ReasonApproval)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}

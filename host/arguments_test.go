@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 func TestParseExec(t *testing.T) {
@@ -59,7 +61,7 @@ func TestParseExecRefusals(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			in, err := ParseExec([]byte(tc.args))
 			var e *Error
-			if !errors.As(err, &e) || e.Code != CodeInvalidInput || e.Phase != PhaseInput {
+			if !errors.As(err, &e) || e.Code != codemode.CodeInvalidInput || e.Phase != codemode.PhaseInput {
 				t.Fatalf("got %+v, %v; want invalid_input", in, err)
 			}
 			if !strings.Contains(e.Message, tc.want) {
@@ -96,7 +98,7 @@ func TestParseWait(t *testing.T) {
 	} {
 		_, err := ParseWait([]byte(args))
 		var e *Error
-		if !errors.As(err, &e) || e.Code != CodeInvalidInput || !strings.Contains(e.Message, want) || !strings.Contains(e.Message, "Send {") {
+		if !errors.As(err, &e) || e.Code != codemode.CodeInvalidInput || !strings.Contains(e.Message, want) || !strings.Contains(e.Message, "Send {") {
 			t.Errorf("%s: got %v, want invalid_input saying %q", args, err, want)
 		}
 	}
@@ -131,7 +133,7 @@ func FuzzParseExec(f *testing.F) {
 func checkParse(t *testing.T, err error) {
 	t.Helper()
 	var e *Error
-	if err != nil && (!errors.As(err, &e) || e.Code != CodeInvalidInput || len(e.Message) > 1024 || !utf8.ValidString(e.Message)) {
+	if err != nil && (!errors.As(err, &e) || e.Code != codemode.CodeInvalidInput || len(e.Message) > 1024 || !utf8.ValidString(e.Message)) {
 		t.Errorf("refused with %#v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -21,10 +22,10 @@ func TestAnAskingCallerGetsItsTurn(t *testing.T) {
 	res := h.Exec(ctx, me, host.ExecInput{Code: `const both = await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})]);
 		return [...both, await tools.echo({n: 3})].map((x) => x.n)`})
 	for _, asked := range []int{2, 1} {
-		if res.Status != host.StatusWaiting || res.Reason != host.ReasonApproval {
+		if res.Status != host.StatusWaiting || res.Reason != codemode.ReasonApproval {
 			t.Fatalf("%+v", res)
 		}
-		list, err := h.Approvals(ctx, policy.Filter{RunID: res.RunID})
+		list, err := h.Approvals().List(ctx, policy.Filter{RunID: res.RunID})
 		if err != nil || len(list) != asked {
 			t.Fatalf("%v, %d approvals, want %d", err, len(list), asked)
 		}

@@ -29,7 +29,7 @@ func TestAHostileWorkerHarmsItsRunAlone(t *testing.T) {
 		if _, err := h.Metrics().Gather(); err != nil {
 			t.Errorf("%s: %v", mode, err)
 		}
-		if runs, err := h.Runs(context.Background(), mallory); err != nil || len(runs) != 0 {
+		if runs, err := h.Runs().List(context.Background(), mallory); err != nil || len(runs) != 0 {
 			t.Errorf("%s: runs %v, %v", mode, runs, err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // ownerOf is the owner of what a plugin brings.
-func (h *Host) ownerOf(pluginID string) string {
-	if h.cfg.Plugins.isBundled(pluginID) {
+func (vs *views) ownerOf(pluginID string) string {
+	if vs.cfg.Plugins.isBundled(pluginID) {
 		return catalog.OwnerCore
 	}
 	return pluginID
@@ -22,17 +22,17 @@ func (h *Host) ownerOf(pluginID string) string {
 
 // ownsTool reports whether a plugin has brought a tool. A bundled one owns only what it
 // offers of the tools of "core".
-func (h *Host) ownsTool(pluginID string, offered []plugins.OwnedTool, owner, name string) bool {
-	if owner != h.ownerOf(pluginID) {
+func (vs *views) ownsTool(pluginID string, offered []plugins.OwnedTool, owner, name string) bool {
+	if owner != vs.ownerOf(pluginID) {
 		return false
 	}
-	return !h.cfg.Plugins.isBundled(pluginID) || slices.ContainsFunc(offered, func(t plugins.OwnedTool) bool { return t.Name == name })
+	return !vs.cfg.Plugins.isBundled(pluginID) || slices.ContainsFunc(offered, func(t plugins.OwnedTool) bool { return t.Name == name })
 }
 
 // asCore makes the owner "core" the owner of a bundled plugin's namespaces. Their functions
 // get the plugin's configuration.
-func (h *Host) asCore(pluginID string, regs []namespaces.Registration) []namespaces.Registration {
-	config := h.cfg.Plugins.Config[pluginID]
+func (vs *views) asCore(pluginID string, regs []namespaces.Registration) []namespaces.Registration {
+	config := vs.cfg.Plugins.Config[pluginID]
 	out := slices.Clone(regs)
 	for i := range out {
 		r := &out[i]
@@ -54,17 +54,17 @@ func (h *Host) asCore(pluginID string, regs []namespaces.Registration) []namespa
 }
 
 // checkBundledTools refuses tools of the embedder that have the id of a bundled plugin's.
-func (h *Host) checkBundledTools(tools []catalog.Tool) error {
-	if h.plugins == nil || len(h.cfg.Plugins.Bundled) == 0 {
+func (vs *views) checkBundledTools(tools []catalog.Tool) error {
+	if vs.plugins == nil || len(vs.cfg.Plugins.Bundled) == 0 {
 		return nil
 	}
-	for _, o := range h.plugins.Offers() {
-		if !h.cfg.Plugins.isBundled(o.PluginID) {
+	for _, o := range vs.plugins.Offers() {
+		if !vs.cfg.Plugins.isBundled(o.PluginID) {
 			continue
 		}
 		for _, own := range tools {
 			own = own.WithDefaults()
-			if own.Source == catalog.SourceQuoin && h.ownsTool(o.PluginID, o.Tools, own.Owner, own.Name) {
+			if own.Source == catalog.SourceQuoin && vs.ownsTool(o.PluginID, o.Tools, own.Owner, own.Name) {
 				return fmt.Errorf("tool %s is also one of the bundled plugin %s: name yours otherwise, give it another Owner, or leave the plugin out of Config.Plugins.Bundled", own.ID(), o.PluginID)
 			}
 		}
@@ -73,9 +73,9 @@ func (h *Host) checkBundledTools(tools []catalog.Tool) error {
 }
 
 // requestTools are the tools that come with a request.
-func (h *Host) requestTools(tools []catalog.Tool) (*view.ClientTools, *Error) {
-	if err := h.checkBundledTools(tools); err != nil {
+func (vs *views) requestTools(tools []catalog.Tool) (*view.ClientTools, *Error) {
+	if err := vs.checkBundledTools(tools); err != nil {
 		return nil, view.RequestFailure("%v", err)
 	}
-	return view.NewRequestTools(tools, h.owners)
+	return view.NewRequestTools(tools, vs.owners)
 }

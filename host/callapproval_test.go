@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -49,7 +50,7 @@ func TestAPluginIsToldWhatAllowedItsCall(t *testing.T) {
 
 	done = execLater(h, host.ExecInput{Code: approvedBy("rm c")})
 	a = <-desk.asked
-	if _, err := h.AllowEdited(t.Context(), a.ID, json.RawMessage(`{"do":"ask about","trail":"rm d"}`), "ada"); err != nil {
+	if _, err := h.Approvals().AllowEdited(t.Context(), a.ID, json.RawMessage(`{"do":"ask about","trail":"rm d"}`), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, <-done, wantApproval(a.ID, "rm d", true))
@@ -104,7 +105,7 @@ func TestWhatAllowedACallSurvivesTheHost(t *testing.T) {
 
 	cfg.Hooks = []policy.Hook{rule} // now a rule asks too
 	second := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: approvedBy("rm c")}), host.ReasonApproval)
+	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: approvedBy("rm c")}), codemode.ReasonApproval)
 	a := <-desk.asked
 	if err := second.Close(); err != nil {
 		t.Fatal(err)

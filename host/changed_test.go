@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -76,7 +77,7 @@ func checkChanged(t *testing.T, r *host.Result) {
 func TestToolsChangeWhileSuspended(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: before})
-	id := wantWaiting(t, exec(h, changing), host.ReasonYield)
+	id := wantWaiting(t, exec(h, changing), codemode.ReasonYield)
 	if err := h.Replace(after...); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestToolsChangeBetweenHosts(t *testing.T) {
 		return s
 	}
 	first := start(t, host.Config{Tools: before, Store: open()})
-	id := wantWaiting(t, exec(first, changing), host.ReasonYield)
+	id := wantWaiting(t, exec(first, changing), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestUnchangedToolsAreNotBlamed(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: before})
 	id := wantWaiting(t, exec(h, `await tools.same({word: "a"}); await yield_control();
-return [await tools.call("never").catch(e => e.code), await tools.same({}).catch(e => e.code)]`), host.ReasonYield)
+return [await tools.call("never").catch(e => e.code), await tools.same({}).catch(e => e.code)]`), codemode.ReasonYield)
 	if err := h.Replace(before...); err != nil { // a reload that brings the same
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -65,7 +66,7 @@ func TestClientToolAnswered(t *testing.T) {
 	r := execWith(h, `
 const [a, b, c] = await Promise.allSettled([tools.pick_file({title: "a"}), tools.pick_file({title: "b"}), tools.echo({n: 3})]);
 return [a.value, b.reason.message, b.reason.toolId, c.value]`, picker("pick_file"))
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	if len(r.PendingToolCalls) != 2 {
 		t.Fatalf("pending %s", show(r))
 	}
@@ -91,10 +92,10 @@ func TestAnswerIsIdempotent(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `const first = await tools.pick({title: "a"}); await yield_control(); return first`, picker("pick"))
-	id, call := wantWaiting(t, r, host.ReasonPendingTools), r.PendingToolCalls[0].ID
+	id, call := wantWaiting(t, r, codemode.ReasonPendingTools), r.PendingToolCalls[0].ID
 	answer(t, h, id, call, `1`)
 	answer(t, h, id, call, `2`)
-	wantWaiting(t, h.Wait(context.Background(), me, id), host.ReasonYield)
+	wantWaiting(t, h.Wait(context.Background(), me, id), codemode.ReasonYield)
 	answer(t, h, id, call, `3`)
 	wantValue(t, h.Wait(context.Background(), me, id), `1`)
 }
@@ -104,7 +105,7 @@ func TestAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `return await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(n => tools.pick({title: String(n)})))`, picker("pick"))
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	var wg sync.WaitGroup
 	for _, p := range r.PendingToolCalls {
 		for range 3 {
@@ -120,7 +121,7 @@ func TestAnswerErrors(t *testing.T) {
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}, Settings: host.Settings{Wait: soon}})
 	r := execWith(h, `return await Promise.all([tools.slow(), tools.pick({title: "a"})])`, picker("pick"))
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	slow, pick := r.PendingToolCalls[0].ID, r.PendingToolCalls[1].ID
 	if r.PendingToolCalls[0].Input != nil {
 		t.Error("the caller is asked to answer a call that the host answers")
@@ -134,17 +135,17 @@ func TestAnswerErrors(t *testing.T) {
 		who           host.Session
 		run, call     string
 		value         string
-		reason        host.Reason
-		code          host.Code
+		reason        codemode.Reason
+		code          codemode.Code
 		message, note string
 	}{
-		{name: "no run", who: me, run: "run_none", call: pick, code: host.CodeInvalidInput, reason: host.ReasonRunUnavailable, message: "unavailable"},
-		{name: "another session", who: other, run: id, call: pick, code: host.CodeInvalidInput, reason: host.ReasonWrongSession, message: "different session"},
-		{name: "another turn", who: turn, run: id, call: pick, code: host.CodeInvalidInput, reason: host.ReasonWrongRun, message: "different agent run"},
-		{name: "no call", who: me, run: id, call: "bridge:call:99", code: host.CodeInvalidInput, message: "bridge:call:99"},
-		{name: "a call of the host's", who: me, run: id, call: slow, code: host.CodeInvalidInput, message: "pendingToolCalls"},
-		{name: "no JSON", who: me, run: id, call: pick, value: `{`, code: host.CodeInvalidInput, message: "not JSON"},
-		{name: "no UTF-8", who: me, run: id, call: pick, value: "\"\xff\"", code: host.CodeInvalidInput, message: "not JSON in UTF-8"},
+		{name: "no run", who: me, run: "run_none", call: pick, code: codemode.CodeInvalidInput, reason: codemode.ReasonRunUnavailable, message: "unavailable"},
+		{name: "another session", who: other, run: id, call: pick, code: codemode.CodeInvalidInput, reason: codemode.ReasonWrongSession, message: "different session"},
+		{name: "another turn", who: turn, run: id, call: pick, code: codemode.CodeInvalidInput, reason: codemode.ReasonWrongRun, message: "different agent run"},
+		{name: "no call", who: me, run: id, call: "bridge:call:99", code: codemode.CodeInvalidInput, message: "bridge:call:99"},
+		{name: "a call of the host's", who: me, run: id, call: slow, code: codemode.CodeInvalidInput, message: "pendingToolCalls"},
+		{name: "no JSON", who: me, run: id, call: pick, value: `{`, code: codemode.CodeInvalidInput, message: "not JSON"},
+		{name: "no UTF-8", who: me, run: id, call: pick, value: "\"\xff\"", code: codemode.CodeInvalidInput, message: "not JSON in UTF-8"},
 	} {
 		err := h.Answer(context.Background(), tc.who, tc.run, tc.call, host.ToolAnswer{Value: json.RawMessage(tc.value)})
 		var e *host.Error
@@ -156,7 +157,7 @@ func TestAnswerErrors(t *testing.T) {
 	answer(t, h, id, pick, `null`)
 	r = h.Wait(context.Background(), me, id)
 	wantValue(t, r, `["through",null]`)
-	if err := h.Answer(context.Background(), me, id, pick, host.ToolAnswer{}); !errors.Is(err, &host.Error{Code: host.CodeInvalidInput, Reason: host.ReasonRunUnavailable}) {
+	if err := h.Answer(context.Background(), me, id, pick, host.ToolAnswer{}); !errors.Is(err, &host.Error{Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunUnavailable}) {
 		t.Errorf("a run that has ended: %v", err)
 	}
 }
@@ -183,7 +184,7 @@ return [await picked, lost, ALL_TOOLS.length, await tools.call("echo", {n: 1}).c
 	cfg := host.Config{Tools: []catalog.Tool{echo("echo")}, Store: store()}
 	first := start(t, cfg)
 	r := first.Exec(context.Background(), me, host.ExecInput{Code: code, Tools: []catalog.Tool{picker("pick"), shout}, Rules: rules})
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestALostAnswerIsAskedForAnew(t *testing.T) {
 	}
 	first := start(t, host.Config{Store: store})
 	r := first.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.pick({title: "a"})`, Tools: []catalog.Tool{picker("pick")}})
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestClientToolDefinitions(t *testing.T) {
 		`have 1573209`:            {sized("a"), sized("b"), sized("c")},
 	} {
 		r := execWith(h, `return 1`, tools...)
-		wantFailure(t, r, host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+		wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 		if !strings.Contains(r.Error, say) {
 			t.Errorf("error %q does not say %q", r.Error, say)
 		}
@@ -296,10 +297,10 @@ const pick = tools.pick({title: "a"});
 let done = false;
 setTimeout(() => { done = true; text("rang") }, 20);
 return [await pick, done]`, picker("pick"))
-	id, call := wantWaiting(t, r, host.ReasonPendingTools), r.PendingToolCalls[0].ID
+	id, call := wantWaiting(t, r, codemode.ReasonPendingTools), r.PendingToolCalls[0].ID
 	for len(r.Output) == 0 {
 		r = h.Wait(context.Background(), me, id)
-		wantWaiting(t, r, host.ReasonPendingTools)
+		wantWaiting(t, r, codemode.ReasonPendingTools)
 	}
 	answer(t, h, id, call, `1`)
 	wantValue(t, h.Wait(context.Background(), me, id), `[1,true]`)
@@ -332,8 +333,8 @@ func TestAbortEndsAskedCalls(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{})
 	r := execWith(h, `return await tools.pick({title: "a"})`, picker("pick"))
-	id := wantWaiting(t, r, host.ReasonPendingTools)
-	if r := h.Abort(context.Background(), me, id); r.Code != host.CodeAborted {
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
+	if r := h.Abort(context.Background(), me, id); r.Code != codemode.CodeAborted {
 		t.Fatalf("got %s", show(r))
 	}
 	if err := h.Answer(context.Background(), me, id, r.PendingToolCalls[0].ID, host.ToolAnswer{}); err == nil {

@@ -28,23 +28,23 @@ func (h *Host) Close() error {
 
 func (h *Host) close() error {
 	h.engine.Close()
-	return errors.Join(h.leaveCluster(), h.stop())
+	return errors.Join(h.cluster.leave(), h.stop())
 }
 
 func (h *Host) stop() error {
 	var errs []error
 	h.engine.End()
 	defer h.obs.Close()
-	if h.plugins != nil {
-		errs = append(errs, h.plugins.Close())
+	if h.views.plugins != nil {
+		errs = append(errs, h.views.plugins.Close())
 	}
-	if h.mcp != nil {
-		errs = append(errs, h.mcp.Close())
+	if h.views.mcp != nil {
+		errs = append(errs, h.views.mcp.Close())
 	}
 	errs = append(errs, h.engine.StopWorkers())
-	h.background.Wait()
-	if h.tempDir != "" {
-		errs = append(errs, os.RemoveAll(h.tempDir))
+	h.views.indexing.Wait()
+	if h.views.tempDir != "" {
+		errs = append(errs, os.RemoveAll(h.views.tempDir))
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // mutedStore is a store of several hosts that does not take a wake-up.
@@ -47,7 +48,7 @@ func TestCloseOfManyRunsHasOneBound(t *testing.T) {
 	cfg := host.Config{Store: store, Tools: []catalog.Tool{g.tool("slow")}, DrainTimeout: 1, Settings: host.Settings{MaxSuspended: 4 * runs}}
 	h := start(t, cfg.WithTimes(func(n *host.Times) { n.Runs.LastWakesTimeout /= 10 }))
 	for range runs {
-		execBriefly(t, h, host.ReasonPendingTools, `return await tools.slow()`)
+		execBriefly(t, h, codemode.ReasonPendingTools, `return await tools.slow()`)
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

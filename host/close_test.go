@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -22,19 +23,19 @@ func TestShutdownParksRuns(t *testing.T) {
 	fresh, resumed := make(chan *host.Result), make(chan *host.Result)
 	go func() { fresh <- exec(first, `text("fresh"); return await tools.slow()`) }()
 	<-g.entered
-	id := wantWaiting(t, exec(first, `await yield_control(); text("resumed"); return await tools.slow()`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); text("resumed"); return await tools.slow()`), codemode.ReasonYield)
 	go func() { resumed <- first.Wait(context.Background(), me, id) }()
 	<-g.entered
 	if err := first.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, exec(first, `return 1`), host.CodeUnavailable, "", host.PhaseHost)
-	wantFailure(t, first.Wait(context.Background(), me, id), host.CodeUnavailable, "", host.PhaseHost)
+	wantFailure(t, exec(first, `return 1`), codemode.CodeUnavailable, "", codemode.PhaseHost)
+	wantFailure(t, first.Wait(context.Background(), me, id), codemode.CodeUnavailable, "", codemode.PhaseHost)
 	close(g.open)
 	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{slow}})
 	for want, results := range map[string]chan *host.Result{"fresh": fresh, "resumed": resumed} {
 		r := <-results
-		id := wantWaiting(t, r, host.ReasonPendingTools)
+		id := wantWaiting(t, r, codemode.ReasonPendingTools)
 		if len(r.Output) != 1 || r.Output[0].Text() != want || len(r.PendingToolCalls) != 1 {
 			t.Errorf("got %s", show(r))
 		}
@@ -65,9 +66,9 @@ func TestShutdownAbortsWhatDoesNotWait(t *testing.T) {
 	if err := h.Shutdown(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-done; r.Status != host.StatusFailed || r.Code != host.CodeAborted {
+	if r := <-done; r.Status != host.StatusFailed || r.Code != codemode.CodeAborted {
 		// It may have been parked before it got its answer.
-		wantWaiting(t, r, host.ReasonPendingTools)
+		wantWaiting(t, r, codemode.ReasonPendingTools)
 	}
 }
 
@@ -101,7 +102,7 @@ func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
 	}
 	go func() { queued <- exec(h, `return 1`) }()
 	for { // until both are there
-		runs, err := h.Runs(context.Background(), me)
+		runs, err := h.Runs().List(context.Background(), me)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestShutdownFreesCellsThatWaitForAWorker(t *testing.T) {
 	}
 	over := make(chan error)
 	go func() { over <- h.Shutdown(context.Background()) }()
-	wantFailure(t, <-queued, host.CodeUnavailable, "", host.PhaseHost)
+	wantFailure(t, <-queued, codemode.CodeUnavailable, "", codemode.PhaseHost)
 	cancel()
 	if err := <-over; err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestRunsOfASession(t *testing.T) {
 	g := newGate()
 	tools := []catalog.Tool{g.tool("slow")}
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-	stored := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)
+	stored := wantWaiting(t, exec(first, `await yield_control(); return 1`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,16 +134,16 @@ func TestRunsOfASession(t *testing.T) {
 	other := me
 	other.TurnID = "another turn"
 	stranger := host.Session{SessionID: "stranger"}
-	parked := wantWaiting(t, h.Exec(context.Background(), other, host.ExecInput{Code: `tools.slow(); await yield_control()`}), host.ReasonPendingTools)
-	foreign := wantWaiting(t, h.Exec(context.Background(), stranger, host.ExecInput{Code: `await yield_control(); return 2`}), host.ReasonYield)
+	parked := wantWaiting(t, h.Exec(context.Background(), other, host.ExecInput{Code: `tools.slow(); await yield_control()`}), codemode.ReasonPendingTools)
+	foreign := wantWaiting(t, h.Exec(context.Background(), stranger, host.ExecInput{Code: `await yield_control(); return 2`}), codemode.ReasonYield)
 	running := make(chan *host.Result)
 	go func() { running <- exec(h, `return await tools.slow()`) }()
 	<-g.entered
 	<-g.entered
 
-	list := func(s host.Session) []host.RunInfo {
+	list := func(s host.Session) []codemode.RunInfo {
 		t.Helper()
-		runs, err := h.Runs(context.Background(), s)
+		runs, err := h.Runs().List(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,13 +155,13 @@ func TestRunsOfASession(t *testing.T) {
 	if len(all) != 3 || all[0].ID != stored || all[1].ID != parked {
 		t.Fatalf("got %+v, want the stored, the parked and the running one", all)
 	}
-	if i := all[0]; i.Status != host.RunWaiting || i.Reason != host.ReasonYield || i.Expires.IsZero() || len(i.PendingToolCalls) != 1 || i.Session != me || i.Language != "javascript" {
+	if i := all[0]; i.Status != codemode.RunWaiting || i.Reason != codemode.ReasonYield || i.Expires.IsZero() || len(i.PendingToolCalls) != 1 || i.Session != me || i.Language != "javascript" {
 		t.Errorf("stored: %+v", i)
 	}
-	if i := all[1]; i.Status != host.RunWaiting || i.Reason != host.ReasonPendingTools || i.Expires.IsZero() || len(i.PendingToolCalls) != 2 || i.Session != other {
+	if i := all[1]; i.Status != codemode.RunWaiting || i.Reason != codemode.ReasonPendingTools || i.Expires.IsZero() || len(i.PendingToolCalls) != 2 || i.Session != other {
 		t.Errorf("parked: %+v", i)
 	}
-	if i := all[2]; i.Status != host.RunRunning || i.Reason != "" || !i.Expires.IsZero() || len(i.PendingToolCalls) != 1 {
+	if i := all[2]; i.Status != codemode.RunRunning || i.Reason != "" || !i.Expires.IsZero() || len(i.PendingToolCalls) != 1 {
 		t.Errorf("running: %+v", i)
 	}
 	if turn := list(other); len(turn) != 1 || turn[0].ID != parked {
@@ -171,7 +172,7 @@ func TestRunsOfASession(t *testing.T) {
 	if err != nil || n != 3 {
 		t.Errorf("EndSession = %d, %v; want 3 ended", n, err)
 	}
-	wantFailure(t, <-running, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, <-running, codemode.CodeAborted, "", codemode.PhaseHost)
 	<-g.ended
 	<-g.ended // the calls of the parked and of the running one
 	if left := list(session); len(left) != 0 {

@@ -6,40 +6,84 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-// joinCluster prepares to ask other hosts, before any run.
-func (h *Host) joinCluster() error {
-	c := &h.cfg.Cluster
+// member is a host as one of its cluster.
+type member struct {
+	cfg *Config
+	log *slog.Logger
+
+	credentials *cluster.Credentials // nil: no cluster
+	peers       *cluster.Peers
+	server      *cluster.Server
+	checker     atomic.Pointer[cluster.Checker] // nil: no cluster
+	checks      sync.WaitGroup
+	followable  peerList // their events are followed
+	endChecks   context.CancelFunc
+	feeds       context.Context // of events that other hosts are told
+	endFeeds    context.CancelFunc
+}
+
+// join prepares to ask other hosts, before any run.
+func (m *member) join() error {
+	c := &m.cfg.Cluster
 	if !c.enabled() {
 		return nil
 	}
-	if _, ok := h.cfg.Store.(runstore.Shared); !ok {
+	if _, ok := m.cfg.Store.(runstore.Shared); !ok {
 		return errors.New("cluster: there are no other hosts without a Store that several share: give the database (state.url)")
 	}
 	credentials, err := c.credentials()
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	h.credentials, h.peers = credentials, cluster.NewPeers(credentials, c.peerTimes())
-	h.engine.Peers = h.peers
+	m.credentials, m.peers = credentials, cluster.NewPeers(credentials, c.peerTimes())
 	return nil
 }
 
-// checkCluster starts to look for faults of the cluster, as the host that advertises that
+// check starts to look for faults of the cluster, as the host that advertises that
 // address, which may be empty.
-func (h *Host) checkCluster(own string) {
-	if h.peers == nil {
+func (m *member) check(own string) {
+	if m.peers == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := cluster.NewChecker(h.peers, h.cfg.Store.(runstore.Shared), own, h.log)
-	h.checker.Store(c)
-	h.endChecks = cancel
-	h.checks.Go(func() { c.Run(ctx) })
+	c := cluster.NewChecker(m.peers, m.cfg.Store.(runstore.Shared), own, m.log)
+	m.checker.Store(c)
+	m.endChecks = cancel
+	m.checks.Go(func() { c.Run(ctx) })
+}
+
+// answer lets other hosts ask this one, which is ready, by a function that answers them.
+func (m *member) answer(ctx context.Context, peer cluster.Handler) error {
+	c := &m.cfg.Cluster
+	if c.Listen == "" {
+		m.check("")
+		return nil
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	address := cmp.Or(c.Advertise, l.Addr().String())
+	if err := checkAdvertised(address); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	shared := m.cfg.Store.(runstore.Shared)
+	m.feeds, m.endFeeds = context.WithCancel(context.Background())
+	m.server = cluster.Serve(l, m.credentials, shared.Host(), peer, m.log, c.peerTimes())
+	if err := shared.Advertise(ctx, address); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	m.log.Info("other hosts of the store can ask this one", "host", shared.Host(), "address", address)
+	m.check(address)
+	return nil
 }
 
 // ClusterFault is what keeps the hosts of a cluster from asking each other.
@@ -54,10 +98,10 @@ type ClusterFault struct {
 	Advice  string `json:"advice"`
 }
 
-// ClusterFaults returns what this host has last found wrong with its cluster: it asks the
-// other hosts now and then. It is empty without a cluster.
-func (h *Host) ClusterFaults() []ClusterFault {
-	c := h.checker.Load()
+// faults returns what this host has last found wrong with its cluster: it asks the other hosts
+// now and then.
+func (m *member) faults() []ClusterFault {
+	c := m.checker.Load()
 	if c == nil {
 		return nil
 	}
@@ -94,9 +138,9 @@ func CheckCluster(ctx context.Context, c ClusterConfig, store runstore.Shared) (
 	return faultsOf(checker), err
 }
 
-// clusterMetrics counts the faults of each kind. Ok is false without a cluster.
-func (h *Host) clusterMetrics() (faults map[string]int, ok bool) {
-	c := h.checker.Load()
+// metrics counts the faults of each kind. Ok is false without a cluster.
+func (m *member) metrics() (faults map[string]int, ok bool) {
+	c := m.checker.Load()
 	if c == nil {
 		return nil, false
 	}
@@ -110,20 +154,20 @@ func (h *Host) clusterMetrics() (faults map[string]int, ok bool) {
 	return faults, true
 }
 
-// leaveCluster stops to answer other hosts. Their runs have been suspended.
-func (h *Host) leaveCluster() error {
-	if h.endChecks != nil {
-		h.endChecks()
-		h.checks.Wait()
+// leave stops to answer other hosts. Their runs have been suspended.
+func (m *member) leave() error {
+	if m.endChecks != nil {
+		m.endChecks()
+		m.checks.Wait()
 	}
-	if h.peers != nil {
-		h.peers.Close()
+	if m.peers != nil {
+		m.peers.Close()
 	}
-	if h.clusterServer == nil {
+	if m.server == nil {
 		return nil
 	}
-	h.endFeeds()
-	ctx, cancel := context.WithTimeout(context.Background(), h.cfg.times.Own.ClusterGrace)
+	m.endFeeds()
+	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.times.Own.ClusterGrace)
 	defer cancel()
-	return h.clusterServer.Close(ctx)
+	return m.server.Close(ctx)
 }

@@ -41,7 +41,7 @@ func TestAnotherSecretIsFoundOut(t *testing.T) {
 	if line := <-lines; !strings.Contains(line, "well at "+shared.addressOf("well")+" has another cluster secret") || !strings.Contains(line, "level=WARN") {
 		t.Errorf("logged %s", line)
 	}
-	found := odd.ClusterFaults()
+	found := odd.Health(t.Context()).Cluster
 	if len(found) != 1 || found[0].Host != "well" || found[0].Kind != "credentials" || !strings.Contains(found[0].Advice, "cluster.secret") {
 		t.Errorf("found %+v", found)
 	}
@@ -66,7 +66,7 @@ func TestAHostCanBeCheckedFromOutside(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].Host != "other" || found[0].Kind != "other_host" {
 		t.Errorf("an address of another host: %+v, %v", found, err)
 	}
-	if f := holder.ClusterFaults(); f == nil {
+	if f := holder.Health(t.Context()).Cluster; f == nil {
 		t.Error("a host of a cluster does not check it")
 	}
 	if found, err := host.CheckCluster(t.Context(), host.ClusterConfig{}, shared.of("doctor")); err != nil || found != nil {

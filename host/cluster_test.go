@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -24,7 +25,7 @@ func TestAnyHostAnswersAWait(t *testing.T) {
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	<-g.entered
 	stranger := host.Session{SessionID: "stranger"}
-	wantFailure(t, other.Wait(t.Context(), stranger, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+	wantFailure(t, other.Wait(t.Context(), stranger, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
 
 	results := make(chan *host.Result)
 	go func() { results <- other.Wait(t.Context(), me, id) }()
@@ -34,14 +35,14 @@ func TestAnyHostAnswersAWait(t *testing.T) {
 		t.Error("the call was made twice")
 	}
 	for _, h := range []*host.Host{holder, other} {
-		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	}
 }
 
 // suspendedAt suspends a program at a host, which waits for a tool.
 func suspendedAt(t *testing.T, h *host.Host, code string) string {
 	t.Helper()
-	return wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: code}), host.ReasonPendingTools)
+	return wantWaiting(t, h.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: code}), codemode.ReasonPendingTools)
 }
 
 // TestTheTimeOfACallerAtAnotherHost: the run is suspended where it is held, and the caller
@@ -50,7 +51,7 @@ func TestTheTimeOfACallerAtAnotherHost(t *testing.T) {
 	t.Parallel()
 	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
-	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), host.ReasonPendingTools)
+	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), codemode.ReasonPendingTools)
 	close(g.open)
 	wantValue(t, holder.Wait(t.Context(), me, id), `"through"`)
 }
@@ -71,10 +72,10 @@ func TestACallerLeavesAnotherHost(t *testing.T) {
 		t.Error("the call of a run that was aborted goes on")
 	}
 	r := other.Wait(t.Context(), me, id)
-	if r.Code == host.CodeAborted { // the holder aborted it before it saw that the caller had left: the result was kept
+	if r.Code == codemode.CodeAborted { // the holder aborted it before it saw that the caller had left: the result was kept
 		r = other.Wait(t.Context(), me, id)
 	}
-	wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }
 
 // TestAnyHostAborts aborts a run that has a call in flight at another host.
@@ -82,15 +83,15 @@ func TestAnyHostAborts(t *testing.T) {
 	t.Parallel()
 	_, g, holder, other := startPeers(t)
 	id := suspendedAt(t, holder, `return await tools.slow()`)
-	wantFailure(t, other.Abort(t.Context(), host.Session{SessionID: "stranger"}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
-	wantFailure(t, other.Abort(t.Context(), me, id), host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, other.Abort(t.Context(), host.Session{SessionID: "stranger"}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
+	wantFailure(t, other.Abort(t.Context(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
 	<-g.ended
-	wantFailure(t, holder.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, holder.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	again := suspendedAt(t, holder, `return await tools.slow()`)
 	if n, err := other.EndSession(t.Context(), me); n != 1 || err != nil {
 		t.Errorf("EndSession ended %d runs, %v: want that of the other host", n, err)
 	}
-	wantFailure(t, holder.Wait(t.Context(), me, again), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, holder.Wait(t.Context(), me, again), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }
 
 // TestAnyHostTakesAnswers enters the answer of the caller at a host that does not hold the
@@ -123,12 +124,12 @@ func TestACallerOfAnotherHostAsksPeople(t *testing.T) {
 	}
 	holder, other := peer("holder"), peer("other")
 	held := holder.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await Promise.all([tools.echo({n: 1}), tools.echo({n: 2})])`})
-	id := wantWaiting(t, held, host.ReasonApproval)
+	id := wantWaiting(t, held, codemode.ReasonApproval)
 	results := make(chan *host.Result, 1)
 	go func() { results <- other.Wait(host.WithAskingCaller(t.Context()), me, id) }()
 	select {
 	case res := <-results:
-		wantWaiting(t, res, host.ReasonApproval)
+		wantWaiting(t, res, codemode.ReasonApproval)
 		if d := cmp.Diff(held.PendingApprovals, res.PendingApprovals); d != "" || len(res.PendingApprovals) != 2 {
 			t.Fatalf("pending approvals (-of the holder +of the other host):\n%s", d)
 		}
@@ -190,7 +191,7 @@ func TestARunIsTakenOver(t *testing.T) {
 	close(old.open) // its answer comes too late
 	close(now.open)
 	wantValue(t, <-results, `"through"`)
-	wantFailure(t, holder.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, holder.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }
 
 // TestAHolderThatIsFencedLooksAgain: a caller waits at a host, and that host loses the run.
@@ -209,7 +210,7 @@ func TestAHolderThatIsFencedLooksAgain(t *testing.T) {
 	results := make(chan *host.Result)
 	go func() { results <- holder.Wait(t.Context(), me, id) }()
 	shared.endLease("holder")
-	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), host.ReasonPendingTools)
+	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), codemode.ReasonPendingTools)
 	close(old.open) // the journal refuses it
 	close(now.open)
 	wantValue(t, <-results, `"through"`)
@@ -230,10 +231,10 @@ func TestAHolderThatIsFencedAbortsElsewhere(t *testing.T) {
 	id := suspendedAt(t, holder, `return await tools.slow()`)
 	<-old.entered
 	shared.endLease("holder")
-	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), host.ReasonPendingTools)
+	wantWaiting(t, other.WaitFor(t.Context(), me, id, soon), codemode.ReasonPendingTools)
 	<-now.entered
-	wantFailure(t, holder.Abort(t.Context(), me, id), host.CodeAborted, "", host.PhaseHost)
-	wantFailure(t, other.WaitFor(t.Context(), me, id, soon), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, holder.Abort(t.Context(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
+	wantFailure(t, other.WaitFor(t.Context(), me, id, soon), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }
 
 // deadAddress is one at which no one listens.
@@ -260,7 +261,7 @@ func TestAHolderThatIsSilent(t *testing.T) {
 	for name, silent := range map[string]string{"no one listens": deadAddress(t), "another host listens": shared.addressOf("other"), "it has no address": ""} {
 		shared.advertise("holder", silent)
 		res := other.WaitFor(t.Context(), me, id, time.Second)
-		if res.Status != host.StatusFailed || res.Reason != host.ReasonRunBusy {
+		if res.Status != host.StatusFailed || res.Reason != codemode.ReasonRunBusy {
 			t.Errorf("%s: got %s", name, show(res))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -191,7 +192,7 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 			if d := cmp.Diff(tc.calls, string(calls)); d != "" {
 				t.Errorf("calls (-want +got):\n%s", d)
 			}
-			wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+			wantFailure(t, h.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 			if files, err := filepath.Glob(filepath.Join(dir, "run_*")); err != nil || len(files) != 0 {
 				t.Errorf("the run left %v, %v", files, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -33,7 +34,7 @@ func TestAResultWaitsForItsDelivery(t *testing.T) {
 				if tc.value != "" {
 					wantValue(t, r, tc.value)
 				} else {
-					wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+					wantFailure(t, r, codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 					if !r.Dispatched {
 						t.Error("dispatched is false")
 					}
@@ -44,17 +45,17 @@ func TestAResultWaitsForItsDelivery(t *testing.T) {
 			}
 			ctx := context.Background()
 			first := start(t, config())
-			id := wantWaiting(t, exec(first, tc.code), host.ReasonYield)
+			id := wantWaiting(t, exec(first, tc.code), codemode.ReasonYield)
 			sent := first.Deliver(ctx, me, id, 0)
 			check(sent.Result)
-			wantFailure(t, first.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+			wantFailure(t, first.Wait(ctx, me, id), codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
 			sent.Release()
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
 
 			second := start(t, config())
-			wantFailure(t, second.Wait(ctx, host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+			wantFailure(t, second.Wait(ctx, host.Session{}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
 			again := second.Deliver(ctx, me, id, 0)
 			check(again.Result)
 			again.Release()
@@ -62,7 +63,7 @@ func TestAResultWaitsForItsDelivery(t *testing.T) {
 			check(last.Result)
 			last.Done()
 			again.Done()
-			wantFailure(t, second.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+			wantFailure(t, second.Wait(ctx, me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 			if files, err := filepath.Glob(filepath.Join(dir, "run_*")); err != nil || len(files) != 0 {
 				t.Errorf("a delivered result left %v, %v", files, err)
 			}
@@ -75,10 +76,10 @@ func TestAResultWaitsForItsDelivery(t *testing.T) {
 func TestAResultInGo(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	h.Deliver(context.Background(), me, id, 0).Release()
 	wantValue(t, h.Wait(context.Background(), me, id), `1`)
-	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, h.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }
 
 // endingStore lets a run end when another wait has come for it.
@@ -117,11 +118,11 @@ func TestAWaitThatMeetsTheEndOfAnother(t *testing.T) {
 	ctx := context.Background()
 	store := &endingStore{Store: openDir(t, mkdir(t)), ending: make(chan struct{}), waits: make(chan struct{})}
 	h := start(t, host.Config{Store: store})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	first := make(chan *host.Delivery)
 	go func() { first <- h.Deliver(ctx, me, id, 0) }()
 	<-store.ending
-	wantFailure(t, h.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	wantFailure(t, h.Wait(ctx, me, id), codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
 	(<-first).Release()
 	wantValue(t, h.Wait(ctx, me, id), `1`)
 }
@@ -137,31 +138,31 @@ func TestWhatBecameOfARun(t *testing.T) {
 		name, code string
 		other      bool // asked in another process
 		end        func(t *testing.T, h *host.Host, id string)
-		reason     host.Reason
+		reason     codemode.Reason
 		say        string
 		dispatched bool
 	}{
-		{"expired after a call", called, false, expire, host.ReasonRunExpired, "It had called tools: find out what they did", true},
-		{"expired without one", idle, false, expire, host.ReasonRunExpired, "It had called no tool: start the program again.", false},
-		{"expired in another process", called, true, nil, host.ReasonRunExpired, "It had called tools: find out what they did", true},
+		{"expired after a call", called, false, expire, codemode.ReasonRunExpired, "It had called tools: find out what they did", true},
+		{"expired without one", idle, false, expire, codemode.ReasonRunExpired, "It had called no tool: start the program again.", false},
+		{"expired in another process", called, true, nil, codemode.ReasonRunExpired, "It had called tools: find out what they did", true},
 		{"aborted", called, false, func(t *testing.T, h *host.Host, id string) {
-			wantFailure(t, h.Abort(ctx, me, id), host.CodeAborted, "", host.PhaseHost)
-		}, host.ReasonRunUnavailable, "It was aborted", true},
+			wantFailure(t, h.Abort(ctx, me, id), codemode.CodeAborted, "", codemode.PhaseHost)
+		}, codemode.ReasonRunUnavailable, "It was aborted", true},
 		{"its session ended", called, false, func(t *testing.T, h *host.Host, id string) {
 			if n, err := h.EndSession(ctx, me); n != 1 || err != nil {
 				t.Fatal(n, err)
 			}
-		}, host.ReasonRunUnavailable, "It ended with its session", true},
+		}, codemode.ReasonRunUnavailable, "It ended with its session", true},
 		{"it returned", called, false, func(t *testing.T, h *host.Host, id string) {
 			wantValue(t, h.Wait(ctx, me, id), `null`)
-		}, host.ReasonRunUnavailable, "its last result was the final one", true},
+		}, codemode.ReasonRunUnavailable, "its last result was the final one", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := host.Config{Tools: []catalog.Tool{echo("echo")}}
 			dir := mkdir(t)
 			cfg.Store = openDir(t, dir)
 			h := start(t, cfg)
-			id := wantWaiting(t, exec(h, tc.code), host.ReasonYield)
+			id := wantWaiting(t, exec(h, tc.code), codemode.ReasonYield)
 			if tc.other {
 				if err := h.Close(); err != nil {
 					t.Fatal(err)
@@ -173,11 +174,11 @@ func TestWhatBecameOfARun(t *testing.T) {
 				tc.end(t, h, id)
 			}
 			got := h.Wait(ctx, me, id)
-			wantFailure(t, got, host.CodeInvalidInput, tc.reason, host.PhaseInput)
+			wantFailure(t, got, codemode.CodeInvalidInput, tc.reason, codemode.PhaseInput)
 			if got.Dispatched != tc.dispatched || !strings.Contains(got.Error, tc.say) {
 				t.Errorf("got %s\nwant dispatched %v and %q", show(got), tc.dispatched, tc.say)
 			}
-			if got.Reason == host.ReasonRunExpired && (got.Telemetry.WallMillis == 0 || tc.dispatched != (got.Telemetry.CallCount == 1)) {
+			if got.Reason == codemode.ReasonRunExpired && (got.Telemetry.WallMillis == 0 || tc.dispatched != (got.Telemetry.CallCount == 1)) {
 				t.Errorf("telemetry %+v", got.Telemetry)
 			}
 		})
@@ -197,7 +198,7 @@ func TestASweepEndsARunFirst(t *testing.T) {
 		}
 	}}
 	h := start(t, host.Config{Store: store, Settings: host.Settings{SnapshotTTL: time.Second}})
-	id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 	other := openDir(t, dir)
 	claim, err := other.Claim(t.Context(), id)
 	if err != nil {
@@ -210,7 +211,7 @@ func TestASweepEndsARunFirst(t *testing.T) {
 	}
 	claim.Release()
 	expire(t, h, id)
-	wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunExpired, host.PhaseInput)
+	wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput)
 }
 
 // expire ends the run's time in this process.
@@ -226,15 +227,15 @@ func TestAnAbortSaysWhatTheRunHadDone(t *testing.T) {
 	}
 	check := func(r *host.Result) {
 		t.Helper()
-		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+		wantFailure(t, r, codemode.CodeAborted, "", codemode.PhaseHost)
 		if !r.Dispatched || r.Telemetry.CallCount != 1 || len(r.Telemetry.Isolation.Layers) == 0 {
 			t.Errorf("got %s", show(r))
 		}
 	}
 	h := start(t, config())
 	const code = `await tools.echo({}); await yield_control()`
-	check(h.Abort(context.Background(), me, wantWaiting(t, exec(h, code), host.ReasonYield)))
-	id := wantWaiting(t, exec(h, code), host.ReasonYield)
+	check(h.Abort(context.Background(), me, wantWaiting(t, exec(h, code), codemode.ReasonYield)))
+	id := wantWaiting(t, exec(h, code), codemode.ReasonYield)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ func TestAnExpiredResultSaysNothingOfCalls(t *testing.T) {
 	const ttl = 5 * time.Second // in which a busy machine waits for the run once
 	config := host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}, Settings: host.Settings{SnapshotTTL: ttl}}
 	first := start(t, config)
-	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), codemode.ReasonYield)
 	sent := first.Deliver(context.Background(), me, id, 0)
 	wantValue(t, sent.Result, `{}`)
 	sent.Release()
@@ -317,7 +318,7 @@ func TestAParkedRunThatEndedElsewhereKeepsItsResult(t *testing.T) {
 		return host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}}
 	}
 	first := start(t, config())
-	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return await tools.echo({})`), codemode.ReasonYield)
 	second := start(t, config())
 	sent := second.Deliver(context.Background(), me, id, 0)
 	wantValue(t, sent.Result, `{}`)

@@ -114,7 +114,7 @@
 //
 // Config.Trajectory.Sink takes every event of runs and nested calls (package
 // host/trajectory), Config.TracerProvider a span for each, Metrics are for
-// Prometheus, and Subscribe is for those who watch. Tell Exec and Wait the id
+// Prometheus, and Follow is for those who watch. Tell Exec and Wait the id
 // under which the model called them with WithToolCallID, and give them the context of
 // your own span. Nothing of it holds inputs or outputs unless Config.Trajectory.Bodies
 // asks for them, redacted. QUOIN_DEBUG_CODE_MODE, QUOIN_DEBUG_MODEL_PAYLOAD and

@@ -24,7 +24,7 @@ func TestAProgramIsNotEdited(t *testing.T) {
 	h := start(t, desk.config(nil, asks(policy.ApprovalRequest{}, policy.ExecTool.ID())))
 	done := execLater(h, host.ExecInput{Code: `return 1`})
 	a := <-desk.asked
-	if _, err := h.AllowEdited(t.Context(), a.ID, json.RawMessage(`{"code":"return 2"}`), "ada"); !errors.Is(err, policy.ErrNotAllowed) {
+	if _, err := h.Approvals().AllowEdited(t.Context(), a.ID, json.RawMessage(`{"code":"return 2"}`), "ada"); !errors.Is(err, policy.ErrNotAllowed) {
 		t.Errorf("%v, want ErrNotAllowed", err)
 	}
 	decide(t, h, a.ID, policy.Deny)

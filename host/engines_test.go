@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -55,11 +56,11 @@ func TestARunStaysOnItsEngine(t *testing.T) {
 	}
 	suspend := func(h *host.Host) (id string) {
 		r := exec(h, twoYields)
-		wantEngine(t, r, string(h.GuestEngine().Name), idStartOf(h))
-		return wantWaiting(t, r, host.ReasonYield)
+		wantEngine(t, r, string(h.Guests().Engine.Name), idStartOf(h))
+		return wantWaiting(t, r, codemode.ReasonYield)
 	}
 	first := with(host.EngineNative)
-	if e := first.GuestEngine(); e.Name != "native" || !strings.HasPrefix(e.ID, idOfNative) {
+	if e := first.Guests().Engine; e.Name != "native" || !strings.HasPrefix(e.ID, idOfNative) {
 		t.Errorf("the host runs %+v", e)
 	}
 	ofNative := suspend(first)
@@ -68,20 +69,20 @@ func TestARunStaysOnItsEngine(t *testing.T) {
 	second := with(host.EngineDefault)
 	ofDefault := suspend(second)
 	r := second.Wait(ctx, me, ofNative)
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	wantEngine(t, r, "native", idOfNative)
-	list, err := second.AllRuns(ctx)
+	list, err := second.Runs().All(ctx)
 	if err != nil || len(list) != 2 || list[0].Foreign || list[1].Foreign || list[0].GuestEngine == list[1].GuestEngine {
 		t.Errorf("%+v, %v", list, err)
 	}
 	shut(t, second)
 
 	third := with(host.EngineAuto)
-	if e := third.GuestEngine(); e.Name != "native" {
+	if e := third.Guests().Engine; e.Name != "native" {
 		t.Errorf("the host runs %+v", e)
 	}
 	r = third.Wait(ctx, me, ofDefault)
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	wantEngine(t, r, "default", idOfDefault)
 	r = third.Wait(ctx, me, ofDefault)
 	wantValue(t, r, `42`)
@@ -92,7 +93,7 @@ func TestARunStaysOnItsEngine(t *testing.T) {
 }
 
 func idStartOf(h *host.Host) string {
-	if h.GuestEngine().Name == "native" {
+	if h.Guests().Engine.Name == "native" {
 		return idOfNative
 	}
 	return idOfDefault
@@ -111,19 +112,19 @@ func TestARunWhoseEngineIsGone(t *testing.T) {
 	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: native}})
-	id := wantWaiting(t, exec(first, twoYields), host.ReasonYield)
+	id := wantWaiting(t, exec(first, twoYields), codemode.ReasonYield)
 	shut(t, first)
 
 	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
 	r := second.Wait(ctx, me, id)
-	wantFailure(t, r, host.CodeUnavailable, host.ReasonEngineUnavailable, host.PhaseHost)
+	wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost)
 	for _, words := range []string{"the native engine has suspended it (" + idOfNative, "no worker of that engine", "kept until", "quoin-guest-native", "make native", "guest.nativePath"} {
 		if !strings.Contains(r.Error, words) {
 			t.Errorf("%q does not say %q", r.Error, words)
 		}
 	}
 	wantEngine(t, r, "native", idOfNative)
-	list, err := second.AllRuns(ctx)
+	list, err := second.Runs().All(ctx)
 	if err != nil || len(list) != 1 || !list[0].Foreign || !strings.HasPrefix(list[0].GuestEngine, idOfNative) {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -138,7 +139,7 @@ func TestARunWhoseEngineIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(place)
-	wantWaiting(t, second.Wait(ctx, me, id), host.ReasonYield)
+	wantWaiting(t, second.Wait(ctx, me, id), codemode.ReasonYield)
 	wantValue(t, second.Wait(ctx, me, id), `42`)
 }
 
@@ -180,7 +181,7 @@ func TestEventsAndMetricsNameTheEngine(t *testing.T) {
 		Guests:     host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)},
 		Trajectory: host.TrajectoryConfig{Sink: sink},
 	})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `1`)
 	families, err := h.Metrics().Gather()
 	if err != nil {

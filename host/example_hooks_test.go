@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -66,7 +67,7 @@ func ExampleConfig_hooks() {
 
 // A call that needs a person waits, and the run with it. Anyone who answers, from
 // wherever, calls Decide.
-func ExampleHost_Decide() {
+func ExampleApprovals_Decide() {
 	ctx := context.Background()
 	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
@@ -91,14 +92,14 @@ func ExampleHost_Decide() {
 	go func() { // the person
 		q := <-questions
 		fmt.Println(q.Title, string(q.Input))
-		if _, err := h.Decide(ctx, q.ID, policy.AllowOnce, "ada"); err != nil {
+		if _, err := h.Approvals().Decide(ctx, q.ID, policy.AllowOnce, "ada"); err != nil {
 			log.Fatal(err)
 		}
 	}()
 
 	session := host.Session{SessionID: "42"}
 	r := h.Exec(ctx, session, host.ExecInput{Code: `return (await tools.pay({invoice: "7", amount: 100})).paid`})
-	for r.Status == host.StatusWaiting && r.Reason == host.ReasonApproval { // the person takes long
+	for r.Status == host.StatusWaiting && r.Reason == codemode.ReasonApproval { // the person takes long
 		r = h.Wait(ctx, session, r.RunID)
 	}
 	fmt.Println(string(r.Value))

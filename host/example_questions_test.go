@@ -15,7 +15,7 @@ import (
 
 // A tool that has to know more returns its questions, before it has changed anything. The
 // run waits, and the tool is invoked again with the answers.
-func ExampleHost_AnswerQuestion() {
+func ExampleApprovals_Answer() {
 	ctx := context.Background()
 	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
@@ -45,7 +45,7 @@ func ExampleHost_AnswerQuestion() {
 	go func() { // the person
 		a := <-questions
 		fmt.Println(a.Questions[0].From+":", a.Questions[0].Message)
-		_, err := h.AnswerQuestion(ctx, a.ID, map[string]host.QuestionAnswer{
+		_, err := h.Approvals().Answer(ctx, a.ID, map[string]host.QuestionAnswer{
 			"size": {Action: codemode.AnswerAccept, Content: json.RawMessage(`{"size":"M"}`)},
 		}, "ada")
 		if err != nil {
@@ -55,7 +55,7 @@ func ExampleHost_AnswerQuestion() {
 
 	session := host.Session{SessionID: "42"}
 	r := h.Exec(ctx, session, host.ExecInput{Code: `return (await tools.order()).size`})
-	for r.Status == host.StatusWaiting && r.Reason == host.ReasonApproval { // the person takes long
+	for r.Status == host.StatusWaiting && r.Reason == codemode.ReasonApproval { // the person takes long
 		r = h.Wait(ctx, session, r.RunID)
 	}
 	fmt.Println(string(r.Value))

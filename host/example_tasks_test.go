@@ -96,7 +96,7 @@ func ExampleHost_Abort() {
 	r := h.Exec(ctx, session, host.ExecInput{Code: `await yield_control(); return 1`})
 	aborted := h.Abort(ctx, session, r.RunID)
 	fmt.Println(aborted.Status, aborted.Code)
-	runs, err := h.Runs(ctx, session)
+	runs, err := h.Runs().List(ctx, session)
 	fmt.Println(len(runs), err)
 	// Output:
 	// failed aborted
@@ -147,7 +147,7 @@ func ExampleConfig_rules() {
 	defer h.Close()
 	for _, agent := range []string{"staff", "guest"} {
 		var names []string
-		for _, t := range h.Tools(host.Session{AgentID: agent}) {
+		for _, t := range h.Catalog(host.Session{AgentID: agent}).Tools() {
 			names = append(names, t.Name)
 		}
 		fmt.Println(agent, names)
@@ -192,12 +192,12 @@ func ExampleConfig_store() {
 }
 
 // Subscribe to what happens in runs, for a user interface or an audit.
-func ExampleHost_Subscribe() {
+func ExampleHost_Follow() {
 	h := embed(host.Config{Tools: []catalog.Tool{weather}})
 	defer h.Close()
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	events := h.Subscribe(watching)
+	events := h.Follow(watching, host.EventFilter{All: true, OwnHost: true})
 	h.Exec(ctx, host.Session{SessionID: "42"}, host.ExecInput{Code: `return (await tools.weather({city: "Rome"})).celsius`})
 	for e := range events {
 		fmt.Println(strings.TrimSpace(fmt.Sprint(e.Kind, " ", e.ToolName, " ", e.Outcome)))
@@ -233,10 +233,10 @@ func ExampleConfig_redaction() {
 }
 
 // RenderTools writes the two tools of code mode as a model provider expects them.
-func ExampleHost_Definitions() {
+func ExampleCatalog_Definitions() {
 	h := embed(host.Config{})
 	defer h.Close()
-	exec, wait := h.Definitions(host.Session{SessionID: "42"})
+	exec, wait := h.Catalog(host.Session{SessionID: "42"}).Definitions()
 	for _, provider := range []modeltools.Provider{modeltools.ProviderOpenAI, modeltools.ProviderAnthropic} {
 		b, err := modeltools.Render(provider, []catalog.Tool{exec, wait})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // A tool says with each call how that call is undone. Once the run has ended, a person
 // undoes all that it has changed.
-func ExampleHost_Undo() {
+func ExampleEffects_Undo() {
 	ctx := context.Background()
 	guest, err := hosttest.Guest() // in a gateway: built next to it
 	if err != nil {
@@ -44,11 +44,11 @@ func ExampleHost_Undo() {
 	me := host.Session{SessionID: "42"}
 	h.Exec(ctx, me, host.ExecInput{Code: `await tools.set_door({to: "open"})`})
 	fmt.Println("the door is", door)
-	runs, err := h.ListEffects(ctx)
+	runs, err := h.Effects().List(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	undone, err := h.Undo(ctx, me, runs[0].RunID, host.UndoOptions{})
+	undone, err := h.Effects().Undo(ctx, me, runs[0].RunID, host.UndoOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 func TestValues(t *testing.T) {
@@ -62,27 +63,27 @@ func TestBadInput(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		in     host.ExecInput
-		reason host.Reason
+		reason codemode.Reason
 		say    string
 	}{
 		{"empty", host.ExecInput{}, "", "empty"},
 		{"blank", host.ExecInput{Code: " \n\t"}, "", "empty"},
 		{"two programs", host.ExecInput{Code: "return 1", Command: "return 2"}, "", "differ"},
-		{"language", host.ExecInput{Code: "x", Language: "python"}, host.ReasonUnsupportedLanguage, "python"},
-		{"language switched off", host.ExecInput{Code: "x", Language: "typescript"}, host.ReasonUnsupportedLanguage, "disabled"},
-		{"syntax", host.ExecInput{Code: "return (1"}, host.ReasonSyntax, "SyntaxError"},
-		{"escape, another function", host.ExecInput{Code: "}, () => {"}, host.ReasonSyntax, "closes the function"},
-		{"escape, another program", host.ExecInput{Code: `}); text("out"); (async()=>{ return 5`}, host.ReasonSyntax, "closes the function"},
-		{"escape behind a comment", host.ExecInput{Code: "} /* ) */\n, async () => { return 6"}, host.ReasonSyntax, "closes the function"},
-		{"shell", host.ExecInput{Code: "ls -la"}, host.ReasonShell, "shell"},
-		{"import", host.ExecInput{Code: `import fs from "fs"; return 1`}, host.ReasonModuleAccess, "module"},
+		{"language", host.ExecInput{Code: "x", Language: "python"}, codemode.ReasonUnsupportedLanguage, "python"},
+		{"language switched off", host.ExecInput{Code: "x", Language: "typescript"}, codemode.ReasonUnsupportedLanguage, "disabled"},
+		{"syntax", host.ExecInput{Code: "return (1"}, codemode.ReasonSyntax, "SyntaxError"},
+		{"escape, another function", host.ExecInput{Code: "}, () => {"}, codemode.ReasonSyntax, "closes the function"},
+		{"escape, another program", host.ExecInput{Code: `}); text("out"); (async()=>{ return 5`}, codemode.ReasonSyntax, "closes the function"},
+		{"escape behind a comment", host.ExecInput{Code: "} /* ) */\n, async () => { return 6"}, codemode.ReasonSyntax, "closes the function"},
+		{"shell", host.ExecInput{Code: "ls -la"}, codemode.ReasonShell, "shell"},
+		{"import", host.ExecInput{Code: `import fs from "fs"; return 1`}, codemode.ReasonModuleAccess, "module"},
 		{"not UTF-8", host.ExecInput{Code: "return '\xff'"}, "", "UTF-8"},
-		{"dynamic import", host.ExecInput{Code: `return await import("fs")`}, host.ReasonModuleAccess, "module"},
-		{"require", host.ExecInput{Code: `return require("fs")`}, host.ReasonModuleAccess, "module"},
+		{"dynamic import", host.ExecInput{Code: `return await import("fs")`}, codemode.ReasonModuleAccess, "module"},
+		{"require", host.ExecInput{Code: `return require("fs")`}, codemode.ReasonModuleAccess, "module"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := h.Exec(context.Background(), me, tc.in)
-			wantFailure(t, r, host.CodeInvalidInput, tc.reason, host.PhaseInput)
+			wantFailure(t, r, codemode.CodeInvalidInput, tc.reason, codemode.PhaseInput)
 			if !strings.Contains(r.Error, tc.say) {
 				t.Errorf("error %q does not mention %q", r.Error, tc.say)
 			}
@@ -107,7 +108,7 @@ func TestBracesOfEveryKind(t *testing.T) {
 	} {
 		r := exec(h, code)
 		if want == "" {
-			wantFailure(t, r, host.CodeInvalidInput, host.ReasonSyntax, host.PhaseInput)
+			wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonSyntax, codemode.PhaseInput)
 			continue
 		}
 		wantValue(t, r, want)
@@ -131,26 +132,26 @@ func TestCommandIsAnAlias(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{Disabled: true}})
-	wantFailure(t, exec(h, "return 1"), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+	wantFailure(t, exec(h, "return 1"), codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 }
 
 func TestGuestErrors(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{})
 	r := exec(h, "\n  null.x")
-	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, r, codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 	if !strings.HasPrefix(r.Error, "TypeError: ") || !strings.Contains(r.Error, "cell.js:2:") {
 		t.Errorf("error %q lacks its name or the line of the submitted source", r.Error)
 	}
 	r = exec(h, `Promise.reject(new RangeError("nobody looks")); return 1`)
-	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, r, codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 	if !strings.Contains(r.Error, "nobody looks") {
 		t.Errorf("error %q hides the unhandled rejection", r.Error)
 	}
 	r = exec(h, `tools.call("nobody"); return 1`)
-	wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
+	wantFailure(t, r, codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge)
 	r = exec(h, `await new Promise(() => {})`)
-	wantFailure(t, r, host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, r, codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 	if r.Error != "code mode promise is pending without host work" {
 		t.Errorf("error %q", r.Error)
 	}
@@ -186,7 +187,7 @@ func TestToolCalls(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) { wantValue(t, exec(h, tc.code), tc.want) })
 	}
 	r := exec(h, `await tools.fail()`)
-	wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
+	wantFailure(t, r, codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge)
 	if !r.Dispatched || !strings.Contains(r.Error, "out of paper") {
 		t.Errorf("got %s, want dispatched and the tool's words", show(r))
 	}
@@ -218,7 +219,7 @@ func TestWallTimeIsCountedOnce(t *testing.T) {
 	h := start(t, host.Config{})
 	began := time.Now()
 	r := exec(h, `await new Promise(done => setTimeout(done, 100)); await yield_control(); return 1`)
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	took := time.Since(began)
 	if got := r.Telemetry.WallMillis; got < 100 || got > float64(took.Milliseconds()+1) {
 		t.Errorf("wallMs %v of a call that took %v", got, took)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
@@ -49,15 +50,15 @@ func (c Config) WithTimes(change func(*Times)) Config {
 
 // Replace gives the host other tools, as a change of plugins would.
 func (h *Host) Replace(tools ...catalog.Tool) error {
-	h.viewMu.Lock()
-	defer h.viewMu.Unlock()
+	h.views.mu.Lock()
+	defer h.views.mu.Unlock()
 	h.cfg.Tools = tools
-	return h.refresh()
+	return h.views.refresh()
 }
 
 // Files returns what a session's programs read with API, by path, and the index.
 func (h *Host) Files(s Session) (files map[string]string, index string) {
-	d := h.sessionView(s).Declarations
+	d := h.views.SessionView(s).Declarations
 	files = make(map[string]string)
 	for path := range d.Files() {
 		data, _, _ := d.File(view.PrefixAPI + path)
@@ -69,7 +70,7 @@ func (h *Host) Files(s Session) (files map[string]string, index string) {
 // Seen returns the names of the tools and the descriptions of the namespaces that a program
 // of the session would find.
 func (h *Host) Seen(s Session) (tools, spaces []string) {
-	v := h.sessionView(s)
+	v := h.views.SessionView(s)
 	for _, e := range v.Catalog.Entries() {
 		tools = append(tools, e.Name)
 	}
@@ -82,16 +83,16 @@ func (h *Host) Seen(s Session) (tools, spaces []string) {
 // SameView reports whether two sessions share one view. With base, that view must also be the
 // view of the whole host.
 func (h *Host) SameView(a, b Session, base bool) bool {
-	v := h.sessionView(a)
-	return v == h.sessionView(b) && (!base || v == h.view.Load())
+	v := h.views.SessionView(a)
+	return v == h.views.SessionView(b) && (!base || v == h.views.view.Load())
 }
 
 // Engine looks at what runs the host's cells.
 func (h *Host) Engine() runs.Inspector { return h.engine.Inspect() }
 
 // TakeReport handles a report as if a worker had sent it for a new run of the session.
-func TakeReport(h *Host, s Session, rep *wire.Report) Telemetry {
-	to, f := engineViews{h}.AccessFor(s, run.Input{})
+func TakeReport(h *Host, s Session, rep *wire.Report) codemode.Telemetry {
+	to, f := h.views.AccessFor(s, run.Input{})
 	if f != nil {
 		panic(f)
 	}

@@ -21,15 +21,16 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // failureCase is one way to fail, for real.
 type failureCase struct {
 	name   string
-	code   host.Code
-	reason host.Reason
-	phase  host.Phase
+	code   codemode.Code
+	reason codemode.Reason
+	phase  codemode.Phase
 	// dispatched says that a tool had been called.
 	dispatched bool
 	say        string // part of the error
@@ -52,86 +53,86 @@ func cellOf(cfg host.Config, in host.ExecInput) func(*testing.T) *host.Result {
 const onlyTimeout = "code mode timeout exceeded. This program was given "
 
 var failureCases = []failureCase{
-	{"empty code", host.CodeInvalidInput, "", host.PhaseInput, false, "code is missing", cell(" ")},
-	{"disabled", host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput, false, "code mode is disabled",
+	{"empty code", codemode.CodeInvalidInput, "", codemode.PhaseInput, false, "code is missing", cell(" ")},
+	{"disabled", codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, false, "code mode is disabled",
 		cellOf(host.Config{Settings: host.Settings{Disabled: true}}, host.ExecInput{Code: `return 1`})},
-	{"unknown language", host.CodeInvalidInput, host.ReasonUnsupportedLanguage, host.PhaseInput, false, "python",
+	{"unknown language", codemode.CodeInvalidInput, codemode.ReasonUnsupportedLanguage, codemode.PhaseInput, false, "python",
 		cellOf(host.Config{}, host.ExecInput{Code: `return 1`, Language: "python"})},
-	{"invalid TypeScript", host.CodeInvalidInput, host.ReasonTypeScript, host.PhaseInput, false, "",
+	{"invalid TypeScript", codemode.CodeInvalidInput, codemode.ReasonTypeScript, codemode.PhaseInput, false, "",
 		cellOf(host.Config{}, host.ExecInput{Code: `let x: = 1`, Language: "typescript"})},
-	{"modules", host.CodeInvalidInput, host.ReasonModuleAccess, host.PhaseInput, false, "module", cell(`import fs from "fs"`)},
-	{"syntax", host.CodeInvalidInput, host.ReasonSyntax, host.PhaseInput, false, "cell.js:1", cell(`const = 1`)},
-	{"shell", host.CodeInvalidInput, host.ReasonShell, host.PhaseInput, false, "shell", cell(`ls -la /tmp`)},
-	{"exception", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, false, "Error: no", cell(`throw new Error("no")`)},
-	{"exception after a call", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, true, "Error: no",
+	{"modules", codemode.CodeInvalidInput, codemode.ReasonModuleAccess, codemode.PhaseInput, false, "module", cell(`import fs from "fs"`)},
+	{"syntax", codemode.CodeInvalidInput, codemode.ReasonSyntax, codemode.PhaseInput, false, "cell.js:1", cell(`const = 1`)},
+	{"shell", codemode.CodeInvalidInput, codemode.ReasonShell, codemode.PhaseInput, false, "shell", cell(`ls -la /tmp`)},
+	{"exception", codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, false, "Error: no", cell(`throw new Error("no")`)},
+	{"exception after a call", codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, true, "Error: no",
 		cell(`await tools.echo({}); throw new Error("no")`)},
-	{"promise without host work", host.CodeInternal, host.ReasonGuestException, host.PhaseGuest, false, "code mode promise is pending without host work",
+	{"promise without host work", codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest, false, "code mode promise is pending without host work",
 		cell(`await new Promise(() => {})`)},
-	{"tool error that nobody catches", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, true, "it broke", cell(`await tools.broken()`)},
-	{"unknown tool", host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge, false, "Unknown tool", cell(`await tools.call("nope", {})`)},
-	{"endless loop", host.CodeTimeout, "", host.PhaseGuest, false, onlyTimeout,
+	{"tool error that nobody catches", codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge, true, "it broke", cell(`await tools.broken()`)},
+	{"unknown tool", codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge, false, "Unknown tool", cell(`await tools.call("nope", {})`)},
+	{"endless loop", codemode.CodeTimeout, "", codemode.PhaseGuest, false, onlyTimeout,
 		cellOf(host.Config{}, host.ExecInput{Code: `for (;;);`, Timeout: soon})},
-	{"loop that only a kill stops", host.CodeTimeout, "", host.PhaseGuest, false, onlyTimeout,
+	{"loop that only a kill stops", codemode.CodeTimeout, "", codemode.PhaseGuest, false, onlyTimeout,
 		cellOf(host.Config{}, host.ExecInput{Code: `[].indexOf.call({length: 2 ** 53 - 1}, 1)`, Timeout: soon})},
-	{"memory", host.CodeMemoryLimit, "", host.PhaseGuest, false, "code mode memory limit exceeded. A program may use 4 MiB",
+	{"memory", codemode.CodeMemoryLimit, "", codemode.PhaseGuest, false, "code mode memory limit exceeded. A program may use 4 MiB",
 		cellOf(host.Config{Settings: host.Settings{MemoryLimit: 4 << 20}}, host.ExecInput{Code: `const a = []; for (;;) a.push("x".repeat(1000) + a.length)`})},
-	{"value too large", host.CodeOutputLimit, "", host.PhaseGuest, false, "bytes beyond the limit of 1024 were omitted",
+	{"value too large", codemode.CodeOutputLimit, "", codemode.PhaseGuest, false, "bytes beyond the limit of 1024 were omitted",
 		cellOf(host.Config{Settings: host.Settings{MaxOutput: 1 << 10}}, host.ExecInput{Code: `return "x".repeat(5000)`})},
-	{"output too large", host.CodeOutputLimit, "", host.PhaseGuest, true, "bytes beyond the limit of 1024 were omitted",
+	{"output too large", codemode.CodeOutputLimit, "", codemode.PhaseGuest, true, "bytes beyond the limit of 1024 were omitted",
 		cellOf(host.Config{Settings: host.Settings{MaxOutput: 1 << 10}}, host.ExecInput{Code: `await tools.echo({}); text("x".repeat(5000))`})},
-	{"more bytes than the session's share", host.CodeMemoryLimit, host.ReasonQuota, host.PhaseHost, true, "quotas.heldBytes",
+	{"more bytes than the session's share", codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, true, "quotas.heldBytes",
 		cellOf(host.Config{Settings: host.Settings{MaxOutput: 10 << 20}, Quotas: host.Quotas{HeldBytes: 16 << 20}},
 			host.ExecInput{Code: `for (let i = 0; i < 9; i++) { text("x".repeat(1 << 20)); await tools.echo({}) }`})},
-	{"snapshot too large", host.CodeSnapshotLimit, "", host.PhaseGuest, false, "",
+	{"snapshot too large", codemode.CodeSnapshotLimit, "", codemode.PhaseGuest, false, "",
 		cellOf(host.Config{Settings: host.Settings{MaxSnapshot: 1 << 10}}, host.ExecInput{Code: `await yield_control()`})},
-	{"burst too large", host.CodeInvalidInput, host.ReasonTooManyPending, host.PhaseBridge, false, "None of those since the last await was started",
+	{"burst too large", codemode.CodeInvalidInput, codemode.ReasonTooManyPending, codemode.PhaseBridge, false, "None of those since the last await was started",
 		cell(`await Promise.all(Array.from({length: 4017}, () => tools.echo({})))`)},
-	{"run that is unknown", host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput, true, "code mode run is unavailable or expired.",
+	{"run that is unknown", codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput, true, "code mode run is unavailable or expired.",
 		func(t *testing.T) *host.Result {
 			return start(t, host.Config{}).Wait(context.Background(), me, "run_00112233445566778899aabbccddeeff")
 		}},
-	{"run that has expired", host.CodeInvalidInput, host.ReasonRunExpired, host.PhaseInput, false, "code mode run is unavailable or expired.", expired},
-	{"run of another session", host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput, false, "code mode run belongs to a different session.",
+	{"run that has expired", codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput, false, "code mode run is unavailable or expired.", expired},
+	{"run of another session", codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput, false, "code mode run belongs to a different session.",
 		func(t *testing.T) *host.Result {
 			h := start(t, host.Config{})
-			return h.Wait(context.Background(), host.Session{}, wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield))
+			return h.Wait(context.Background(), host.Session{}, wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield))
 		}},
-	{"run of another turn", host.CodeInvalidInput, host.ReasonWrongRun, host.PhaseInput, false, "code mode run belongs to a different agent run.",
+	{"run of another turn", codemode.CodeInvalidInput, codemode.ReasonWrongRun, codemode.PhaseInput, false, "code mode run belongs to a different agent run.",
 		func(t *testing.T) *host.Result {
 			h := start(t, host.Config{})
 			other := me
 			other.TurnID = "another"
-			return h.Wait(context.Background(), other, wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield))
+			return h.Wait(context.Background(), other, wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield))
 		}},
-	{"run that is being resumed", host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput, false, "code mode run is already being resumed.", busy},
-	{"too many suspended runs", host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost, false, "too many suspended code mode runs.",
+	{"run that is being resumed", codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, false, "code mode run is already being resumed.", busy},
+	{"too many suspended runs", codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, false, "too many suspended code mode runs.",
 		func(t *testing.T) *host.Result {
 			h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 1}})
-			wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+			wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 			return exec(h, `await yield_control()`)
 		}},
-	{"tools that the host lacks", host.CodeInvalidInput, host.ReasonToolsMissing, host.PhaseHost, true, "was suspended with the plugin notes", func(t *testing.T) *host.Result {
+	{"tools that the host lacks", codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, true, "was suspended with the plugin notes", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
 		first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{owned("read", "notes")}})
-		id := wantWaiting(t, exec(first, `await tools.read({}); await yield_control()`), host.ReasonYield)
+		id := wantWaiting(t, exec(first, `await tools.read({}); await yield_control()`), codemode.ReasonYield)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
 	}},
-	{"store that fails", host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
+	{"store that fails", codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
 		h := start(t, host.Config{Store: openDir(t, dir)})
-		id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+		id := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 		if err := os.Rename(dir, dir+"-away"); err != nil {
 			t.Fatal(err)
 		}
 		return h.Wait(context.Background(), me, id)
 	}},
-	{"damaged record", host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost, false, "cannot be restored", damaged},
-	{"worker killed", host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost, false, "killed by signal 9", struck},
-	{"forbidden system call", host.CodeInternal, host.ReasonSandboxViolation, host.PhaseHost, false, "sandbox forbids", badCall},
-	{"no worker", host.CodeUnavailable, "", host.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
+	{"damaged record", codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, false, "cannot be restored", damaged},
+	{"worker killed", codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost, false, "killed by signal 9", struck},
+	{"forbidden system call", codemode.CodeInternal, codemode.ReasonSandboxViolation, codemode.PhaseHost, false, "sandbox forbids", badCall},
+	{"no worker", codemode.CodeUnavailable, "", codemode.PhaseHost, false, "every guest worker is busy", func(t *testing.T) *host.Result {
 		h := start(t, host.Config{Guests: host.GuestConfig{Max: 1}})
 		done := spin(h)
 		r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Wait: soon})
@@ -139,22 +140,22 @@ var failureCases = []failureCase{
 		<-done
 		return r
 	}},
-	{"host that has closed", host.CodeUnavailable, "", host.PhaseHost, false, "shutting down", func(t *testing.T) *host.Result {
+	{"host that has closed", codemode.CodeUnavailable, "", codemode.PhaseHost, false, "shutting down", func(t *testing.T) *host.Result {
 		h := start(t, host.Config{})
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return exec(h, `return 1`)
 	}},
-	{"run of an engine that is gone", host.CodeUnavailable, host.ReasonEngineUnavailable, host.PhaseHost, false, "make native", func(t *testing.T) *host.Result {
+	{"run of an engine that is gone", codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost, false, "make native", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
 		first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)}})
-		id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+		id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 		shut(t, first)
 		second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
 		return second.Wait(context.Background(), me, id)
 	}},
-	{"caller that goes away", host.CodeAborted, "", host.PhaseHost, false, "aborted", func(t *testing.T) *host.Result {
+	{"caller that goes away", codemode.CodeAborted, "", codemode.PhaseHost, false, "aborted", func(t *testing.T) *host.Result {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		return start(t, host.Config{}).Exec(ctx, me, host.ExecInput{Code: `for (;;);`})
@@ -179,7 +180,7 @@ func TestEveryFailure(t *testing.T) {
 			}
 		})
 	}
-	seen[string(host.ReasonReplayDiverged)] = true // see TestAReplayThatTakesAnotherPathIsStopped
+	seen[string(codemode.ReasonReplayDiverged)] = true // see TestAReplayThatTakesAnotherPathIsStopped
 	for _, name := range declared(t, "Code", "Reason") {
 		if !seen[name] {
 			t.Errorf("nothing produces %q", name)
@@ -225,7 +226,7 @@ func expired(t *testing.T) *host.Result {
 	dir := mkdir(t)
 	h := start(t, host.Config{Store: openDir(t, dir)})
 	first := start(t, host.Config{Store: openDir(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
-	id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func expired(t *testing.T) *host.Result {
 func busy(t *testing.T) *host.Result {
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
-	id := wantWaiting(t, exec(h, `await yield_control(); await tools.slow()`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); await tools.slow()`), codemode.ReasonYield)
 	first := make(chan *host.Result)
 	go func() { first <- h.Wait(context.Background(), me, id) }()
 	<-g.entered
@@ -249,7 +250,7 @@ func busy(t *testing.T) *host.Result {
 func damaged(t *testing.T) *host.Result {
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(first, `await yield_control()`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -120,7 +121,7 @@ func TestARunThatIsTakenIsNotAborted(t *testing.T) {
 	dir := mkdir(t)
 	store := &faultyStore{Store: openDir(t, dir)}
 	h := start(t, host.Config{Store: store})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	taken, err := openDir(t, dir).Claim(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +134,8 @@ func TestARunThatIsTakenIsNotAborted(t *testing.T) {
 		go func() { aborted <- h.Abort(ctx, me, id) }()
 		<-cancelled // and the abort waits for the driver
 	}
-	wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
-	wantFailure(t, <-aborted, host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+	wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
+	wantFailure(t, <-aborted, codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
 	taken.Release()
 	wantValue(t, h.Wait(t.Context(), me, id), `1`)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -32,7 +33,7 @@ func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
 	t.Parallel()
 	store := openDir(t, mkdir(t))
 	h := start(t, host.Config{Store: uncertain{store}})
-	wantFailure(t, exec(h, `await yield_control(); return 1`), host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
+	wantFailure(t, exec(h, `await yield_control(); return 1`), codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
 	if list, err := store.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the store has %v, %v", list, err)
 	}
@@ -87,10 +88,10 @@ func TestALapsedHostStartsNoCall(t *testing.T) {
 				return renewed
 			}
 			h := start(t, host.Config{Store: store, Tools: []catalog.Tool{counted("pay", &paid)}})
-			id := wantWaiting(t, exec(h, `await yield_control(); await tools.pay({n: 1}); return await tools.pay({n: 2})`), host.ReasonYield)
+			id := wantWaiting(t, exec(h, `await yield_control(); await tools.pay({n: 1}); return await tools.pay({n: 2})`), codemode.ReasonYield)
 			r := h.Wait(t.Context(), me, id)
 			if renewed != nil {
-				wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunBusy, host.PhaseInput)
+				wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
 			} else {
 				wantValue(t, r, `{"n":2}`)
 			}
@@ -148,13 +149,13 @@ func TestFencedWritesAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(t *testing.T, live, stale *host.Host){
 		"the end of a run that was aborted": func(t *testing.T, live, stale *host.Host) {
-			id := wantWaiting(t, exec(live, `await yield_control()`), host.ReasonYield)
+			id := wantWaiting(t, exec(live, `await yield_control()`), codemode.ReasonYield)
 			if r := stale.Abort(t.Context(), me, id); r.Status != host.StatusFailed {
 				t.Errorf("aborted: %s", show(r))
 			}
 		},
 		"a result that was delivered": func(t *testing.T, live, stale *host.Host) {
-			id := wantWaiting(t, exec(live, `await yield_control(); return 42`), host.ReasonYield)
+			id := wantWaiting(t, exec(live, `await yield_control(); return 42`), codemode.ReasonYield)
 			d := stale.Deliver(t.Context(), me, id, 0)
 			wantValue(t, d.Result, `42`)
 			d.Done()
@@ -163,9 +164,9 @@ func TestFencedWritesAreCounted(t *testing.T) {
 			exec(stale, `await tools.put({name: "a", value: "1"})`)
 		},
 		"an effect that is undone": func(t *testing.T, live, stale *host.Host) {
-			id := wantWaiting(t, exec(live, `await tools.put({name: "a", value: "1"}); await yield_control(); return 1`), host.ReasonYield)
+			id := wantWaiting(t, exec(live, `await tools.put({name: "a", value: "1"}); await yield_control(); return 1`), codemode.ReasonYield)
 			wantValue(t, live.Wait(t.Context(), me, id), `1`)
-			if _, err := stale.Undo(t.Context(), me, id, host.UndoOptions{}); err == nil {
+			if _, err := stale.Effects().Undo(t.Context(), me, id, host.UndoOptions{}); err == nil {
 				t.Error("it was undone")
 			}
 		},

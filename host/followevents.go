@@ -18,6 +18,8 @@ type EventFilter struct {
 	// Outputs are what programs put out, at the end of the turn in which they did, as events of
 	// kind OutputMade: of the runs of Session alone.
 	Outputs bool
+	// OwnHost leaves out the other hosts of the cluster.
+	OwnHost bool
 }
 
 // matches reports whether an event is chosen. A gap of a feed itself always is.
@@ -28,18 +30,23 @@ func (f EventFilter) matches(e trajectory.Event) bool {
 	return (f.All && e.Kind != trajectory.OutputMade || f.Session.Owns(e.Session)) && (f.Run == "" || e.RunID == f.Run)
 }
 
-// Follow is Subscribe for the chosen events of all hosts of the cluster, whichever drives a
-// run. Each host counts its own Seq. The events of a host that cannot be asked are missing,
-// and the events of the first second of a host that has just started. Follow returns when it
-// follows the hosts that there are, after a few seconds at most.
+// Follow returns the chosen events of all hosts of the cluster from now on, whichever drives a
+// run. Each host counts its own Seq, and its events come in that order if they were made one
+// after the other. A reader that is too slow for them misses some and gets an event of kind Gap
+// in their place, and Missed says how many. The channel is closed once ctx has ended or the host
+// has closed and the reader has taken what was left; the caller must do one of the two.
+//
+// The events of a host that cannot be asked are missing, and the events of the first second of a
+// host that has just started. Follow returns when it follows the hosts that there are, after a
+// few seconds at most.
 func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Event {
 	ctx, cancel := context.WithCancel(ctx)
 	out := make(chan trajectory.Event)
 	own := h.obs.Subscribe(ctx, f.Outputs)
-	o := &followedHosts{host: h, filter: f, out: out, known: map[string]bool{}}
+	o := &followedHosts{member: h.cluster, filter: f, out: out, known: map[string]bool{}}
 	ready := make(chan struct{})
 	var others sync.WaitGroup
-	if h.peers != nil {
+	if h.cluster.peers != nil && !f.OwnHost {
 		others.Go(func() { o.follow(ctx, ready) })
 	} else {
 		close(ready)
@@ -62,7 +69,7 @@ func (h *Host) Follow(ctx context.Context, f EventFilter) <-chan trajectory.Even
 
 // followedHosts are the other hosts that one reader gets events from.
 type followedHosts struct {
-	host   *Host
+	member *member
 	filter EventFilter
 	out    chan<- trajectory.Event
 
@@ -91,7 +98,7 @@ func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 		first.Wait()
 		close(ready)
 	})
-	tick := time.NewTicker(o.host.cfg.times.Own.FollowEvery)
+	tick := time.NewTicker(o.member.cfg.times.Own.FollowEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -106,10 +113,10 @@ func (o *followedHosts) follow(ctx context.Context, ready chan<- struct{}) {
 // askNew asks the hosts that are not asked yet. All of them are in asked until they have told
 // everything, and in ready until they tell or have failed to.
 func (o *followedHosts) askNew(ctx context.Context, asked, ready *sync.WaitGroup) {
-	store := o.host.cfg.Store.(runstore.Shared)
-	hosts, err := o.host.followable.get(ctx, store, o.host.cfg.times.Own.FollowEvery)
+	store := o.member.cfg.Store.(runstore.Shared)
+	hosts, err := o.member.followable.get(ctx, store, o.member.cfg.times.Own.FollowEvery)
 	if err != nil {
-		o.host.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
+		o.member.log.Debug("the hosts of the store were not found out", "error", err) // its health says the same
 		return
 	}
 	for _, p := range hosts {
@@ -145,7 +152,7 @@ func (o *followedHosts) ask(ctx context.Context, p runstore.Peer, ready func()) 
 	defer ready()
 	told := false
 	q := &cluster.Request{Verb: cluster.VerbEvents, Host: p.Host, Run: o.filter.Run, Session: o.filter.Session, All: o.filter.All, Watch: o.filter.Outputs}
-	_, err := o.host.peers.Ask(ctx, p.Address, q, func(f *cluster.Frame) {
+	_, err := o.member.peers.Ask(ctx, p.Address, q, func(f *cluster.Frame) {
 		switch {
 		case f.Ready:
 			told = true
@@ -158,7 +165,7 @@ func (o *followedHosts) ask(ctx context.Context, p runstore.Peer, ready func()) 
 		if told { // until it is asked again, events are missed: how many, it alone knows
 			o.pass(ctx, trajectory.Event{Kind: trajectory.Gap, Time: time.Now().Round(0)})
 		}
-		o.host.log.Debug("a host does not tell its events", "host", p.Host, "address", p.Address, "error", err) // see ClusterFaults
+		o.member.log.Debug("a host does not tell its events", "host", p.Host, "address", p.Address, "error", err) // see Health
 	}
 }
 
@@ -169,7 +176,7 @@ func (h *Host) answerPeer(ctx context.Context, q *cluster.Request, tell func(*cl
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.feeds, cancel)()
+	defer context.AfterFunc(h.cluster.feeds, cancel)()
 	filter := EventFilter{All: q.All, Session: q.Session, Run: q.Run}
 	events := h.obs.Subscribe(ctx, q.Watch)
 	tell(&cluster.Frame{Ready: true})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -34,12 +35,12 @@ func TestAnyHostShowsEvents(t *testing.T) {
 		t.Fatalf("the feed has ended without %s", kind)
 	}
 	close(g.open)
-	wantWaiting(t, holder.Wait(t.Context(), me, id), host.ReasonYield)
+	wantWaiting(t, holder.Wait(t.Context(), me, id), codemode.ReasonYield)
 	until(events, trajectory.RunSuspended)
 	if err := holder.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantWaiting(t, other.Wait(t.Context(), me, id), host.ReasonYield)
+	wantWaiting(t, other.Wait(t.Context(), me, id), codemode.ReasonYield)
 	until(events, trajectory.RunSuspended)
 	wantValue(t, other.Wait(t.Context(), me, id), `"through"`)
 	until(events, trajectory.RunEnded)

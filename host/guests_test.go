@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -55,14 +56,14 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old}})
-	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 
 	log := &lockedBuffer{}
 	second := start(t, host.Config{Store: openDir(t, dir), Logger: slog.New(slog.NewTextHandler(log, nil))})
-	list, err := second.AllRuns(ctx)
+	list, err := second.Runs().All(ctx)
 	if err != nil || len(list) != 1 || !list[0].Foreign || list[0].ImageBytes == 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -76,9 +77,9 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	}
 
 	third := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
-	fresh := wantWaiting(t, exec(third, `await yield_control(); return 1`), host.ReasonYield)
-	wantWaiting(t, third.Wait(ctx, me, id), host.ReasonYield)
-	list, err = third.AllRuns(ctx)
+	fresh := wantWaiting(t, exec(third, `await yield_control(); return 1`), codemode.ReasonYield)
+	wantWaiting(t, third.Wait(ctx, me, id), codemode.ReasonYield)
+	list, err = third.Runs().All(ctx)
 	if err != nil || len(list) != 2 || list[0].Foreign || list[1].Foreign || list[0].GuestBuild == list[1].GuestBuild {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -120,17 +121,17 @@ func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 	if kept, err := filepath.Glob(filepath.Join(builds, "*")); err != nil || len(kept) != 0 {
 		t.Errorf("kept although no run needs it: %v, %v", kept, err)
 	}
-	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, last := range []bool{false, true} {
 		h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
-		if list, err := h.AllRuns(ctx); err != nil || len(list) != 1 || list[0].Foreign {
+		if list, err := h.Runs().All(ctx); err != nil || len(list) != 1 || list[0].Foreign {
 			t.Errorf("%+v, %v", list, err)
 		}
 		if !last {
-			wantWaiting(t, h.Wait(ctx, me, id), host.ReasonYield)
+			wantWaiting(t, h.Wait(ctx, me, id), codemode.ReasonYield)
 		} else {
 			wantValue(t, h.Wait(ctx, me, id), `42`)
 		}
@@ -146,7 +147,7 @@ func TestAKeptGuestOfOtherBytes(t *testing.T) {
 	t.Parallel()
 	ctx, dir, builds := context.Background(), mkdir(t), filepath.Join(mkdir(t), "builds")
 	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t), Builds: builds}})
-	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestAKeptGuestOfOtherBytes(t *testing.T) {
 	}
 	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
 	got := second.Wait(ctx, me, id)
-	wantFailure(t, got, host.CodeUnavailable, "", host.PhaseHost)
+	wantFailure(t, got, codemode.CodeUnavailable, "", codemode.PhaseHost)
 	if !strings.Contains(got.Error, "the file was replaced") {
 		t.Errorf("got %s", show(got))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -29,7 +30,7 @@ func TestASuspendedRunHoldsNoImage(t *testing.T) {
 	first := start(t, kept(t, dir, cfg))
 	id := wantWaiting(t, first.Exec(t.Context(), me, host.ExecInput{Wait: soon, Code: `const kept = [];
 		for (let i = 0; i < 32; i++) kept.push(crypto.getRandomValues(new Uint8Array(65536)));
-		await Promise.all([tools.slow(), tools.echo({n: 1})]); return kept.length`}), host.ReasonApproval)
+		await Promise.all([tools.slow(), tools.echo({n: 1})]); return kept.length`}), codemode.ReasonApproval)
 	<-g.entered
 	wantNone(first, id)
 	if err := first.Close(); err != nil {

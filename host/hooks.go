@@ -15,24 +15,24 @@ import (
 )
 
 // refreshHooks makes the chain of hooks again: the embedder's hooks, then the plugins' hooks,
-// by plugin id. The caller holds viewMu.
-func (h *Host) refreshHooks() error {
+// by plugin id. The caller holds mu.
+func (vs *views) refreshHooks() error {
 	declared := make(map[string]protocol.Capabilities)
 	tools := make(map[string][]plugins.OwnedTool)
-	if h.plugins != nil {
-		for _, o := range h.plugins.Offers() {
+	if vs.plugins != nil {
+		for _, o := range vs.plugins.Offers() {
 			tools[o.PluginID] = o.Tools
 			if o.Capabilities.Hooks() {
 				declared[o.PluginID] = o.Capabilities
 			}
 		}
-		for _, p := range h.plugins.Plugins() {
+		for _, p := range vs.plugins.Plugins() {
 			if _, known := declared[p.ID]; !known && (p.State == plugins.StateRunning || p.State == plugins.StateRestarting) {
 				declared[p.ID] = protocol.Capabilities{} // it has no hooks
 			}
 		}
 	}
-	for id := range h.hookGrants {
+	for id := range vs.hookGrants {
 		if _, known := declared[id]; !known {
 			// The operator relies on a plugin that is not there.
 			declared[id] = protocol.Capabilities{BeforeToolCall: true, HookTools: []string{"*"}}
@@ -41,7 +41,7 @@ func (h *Host) refreshHooks() error {
 	var hooks []policy.Hook
 	// Bundled ones come last: what they have judged and asked about, no one rewrites.
 	ids := slices.SortedFunc(maps.Keys(declared), func(a, b string) int {
-		if x, y := h.cfg.Plugins.isBundled(a), h.cfg.Plugins.isBundled(b); x != y {
+		if x, y := vs.cfg.Plugins.isBundled(a), vs.cfg.Plugins.isBundled(b); x != y {
 			if x {
 				return 1
 			}
@@ -50,15 +50,15 @@ func (h *Host) refreshHooks() error {
 		return strings.Compare(a, b)
 	})
 	for _, id := range ids {
-		if declared[id].Hooks() && !h.isBuiltIn(id) {
-			hooks = append(hooks, h.pluginHook(id, declared[id], tools[id]))
+		if declared[id].Hooks() && !vs.isBuiltIn(id) {
+			hooks = append(hooks, vs.pluginHook(id, declared[id], tools[id]))
 		}
 	}
-	chain, err := policy.NewChain(hooks, h.cfg.HookTimeout)
+	chain, err := policy.NewChain(hooks, vs.cfg.HookTimeout)
 	if err != nil {
 		return err
 	}
-	h.hooks.Store(h.ownHooks.With(chain))
+	vs.hooks.Store(vs.ownHooks.With(chain))
 	return nil
 }
 
@@ -67,21 +67,21 @@ const bundledHookTimeout = 45 * time.Second
 
 // pluginHook is the hook of a plugin. It sees the calls of the plugin's own tools,
 // and of others those that the plugin asks for and the operator allows.
-func (h *Host) pluginHook(id string, has protocol.Capabilities, tools []plugins.OwnedTool) policy.Hook {
+func (vs *views) pluginHook(id string, has protocol.Capabilities, tools []plugins.OwnedTool) policy.Hook {
 	wants, err := policy.ParsePatterns("hooks of plugin "+id, has.HookTools)
 	if err != nil {
-		h.sayOnce("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
+		vs.sayOnce("the hooks of a plugin have a bad pattern; the calls they could be meant for are blocked", "plugin", id, "error", err)
 	}
-	granted := h.hookGrants[id]
-	hook := policy.RemoteHook(hookName(id), has, pluginHooks{plugins: h.plugins, id: id})
+	granted := vs.hookGrants[id]
+	hook := policy.RemoteHook(hookName(id), has, pluginHooks{plugins: vs.plugins, id: id})
 	hook.Tools = nil
-	if h.cfg.Plugins.isBundled(id) {
+	if vs.cfg.Plugins.isBundled(id) {
 		hook.Timeout = bundledHookTimeout
 	}
 	hook.Only = func(c *policy.Call) bool {
 		t := policy.Tool{Source: c.Source, Owner: c.Owner, Name: c.ToolName}
 		asks := err != nil || wants.Match(t)
-		if t.Source == string(catalog.SourceQuoin) && h.ownsTool(id, tools, t.Owner, t.Name) {
+		if t.Source == string(catalog.SourceQuoin) && vs.ownsTool(id, tools, t.Owner, t.Name) {
 			return asks || len(has.HookTools) == 0
 		}
 		return asks && granted.Match(t)

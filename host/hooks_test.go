@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -69,7 +70,7 @@ func TestHooksOnThePrograms(t *testing.T) {
 		name    string
 		verdict policy.Verdict
 		value   string
-		code    host.Code
+		code    codemode.Code
 		say     string
 	}{
 		{"code", rewrite(`{"code":"return 2"}`), `2`, "", ""},
@@ -77,13 +78,13 @@ func TestHooksOnThePrograms(t *testing.T) {
 		{"both", rewrite(`{"code":"return 4","command":"return 4"}`), `4`, "", ""},
 		{"language", rewrite(`{"code":"return 5 as number","language":"typescript"}`), `5`, "", ""},
 		{"title", rewrite(`{"title":"six"}`), `1`, "", ""},
-		{"two programs", rewrite(`{"code":"return 4","command":"return 5"}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"blank code", rewrite(`{"code":""}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"blank command", rewrite(`{"command":" "}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"unknown language", rewrite(`{"language":"cobol"}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"unknown field", rewrite(`{"timeout":5}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"not a string", rewrite(`{"code":5}`), "", host.CodeInternal, `the hook "guard" failed`},
-		{"block", policy.Verdict{Block: true, Reason: "no loops"}, "", host.CodeInvalidInput, "code mode exec was blocked before execution: no loops"},
+		{"two programs", rewrite(`{"code":"return 4","command":"return 5"}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"blank code", rewrite(`{"code":""}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"blank command", rewrite(`{"command":" "}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"unknown language", rewrite(`{"language":"cobol"}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"unknown field", rewrite(`{"timeout":5}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"not a string", rewrite(`{"code":5}`), "", codemode.CodeInternal, `the hook "guard" failed`},
+		{"block", policy.Verdict{Block: true, Reason: "no loops"}, "", codemode.CodeInvalidInput, "code mode exec was blocked before execution: no loops"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := start(t, host.Config{Hooks: []policy.Hook{says("guard", tc.verdict, policy.ExecTool.ID())}})
@@ -92,7 +93,7 @@ func TestHooksOnThePrograms(t *testing.T) {
 				wantValue(t, r, tc.value)
 				return
 			}
-			wantFailure(t, r, tc.code, "", host.PhaseHost)
+			wantFailure(t, r, tc.code, "", codemode.PhaseHost)
 			if !strings.Contains(r.Error, tc.say) || r.Dispatched {
 				t.Errorf("got %s, want it to say %q", show(r), tc.say)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestHostileGuests runs programs that try to harm the host, and a good one on
@@ -21,25 +22,25 @@ func TestHostileGuests(t *testing.T) {
 	})
 	for _, tc := range []struct {
 		name, code string
-		want       host.Code
+		want       codemode.Code
 	}{
-		{"endless loop", `for (;;);`, host.CodeTimeout},
-		{"endless loop after an await", `await tools.echo(); for (;;);`, host.CodeTimeout},
-		{"loop in a native function", `[].indexOf.call({length: 2 ** 53 - 1}, 1)`, host.CodeTimeout},
-		{"endless microtasks", `const f = () => queueMicrotask(f); f(); await new Promise(() => {})`, host.CodeTimeout},
-		{"uncatchable", `for (;;) { try { for (;;); } catch {} finally { continue } }`, host.CodeTimeout},
-		{"memory", `const a = []; for (;;) a.push(new Array(1000).fill(a.length))`, host.CodeMemoryLimit},
-		{"memory, swallowed", `const a = []; for (;;) { try { a.push(new Uint8Array(1 << 20)) } catch {} }`, host.CodeMemoryLimit},
-		{"one huge string", `return "x".repeat(2 ** 29)`, host.CodeMemoryLimit},
-		{"recursion", `const f = () => f(); f()`, host.CodeInternal},
-		{"output flood", `for (let i = 0; i < 1e5; i++) text("x".repeat(100)); return 1`, host.CodeOutputLimit},
-		{"value flood", `return "x".repeat(1e6)`, host.CodeOutputLimit},
-		{"throwing getter", `return { get x() { throw new Error("trap") } }`, host.CodeInternal},
-		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, host.CodeInvalidInput},
+		{"endless loop", `for (;;);`, codemode.CodeTimeout},
+		{"endless loop after an await", `await tools.echo(); for (;;);`, codemode.CodeTimeout},
+		{"loop in a native function", `[].indexOf.call({length: 2 ** 53 - 1}, 1)`, codemode.CodeTimeout},
+		{"endless microtasks", `const f = () => queueMicrotask(f); f(); await new Promise(() => {})`, codemode.CodeTimeout},
+		{"uncatchable", `for (;;) { try { for (;;); } catch {} finally { continue } }`, codemode.CodeTimeout},
+		{"memory", `const a = []; for (;;) a.push(new Array(1000).fill(a.length))`, codemode.CodeMemoryLimit},
+		{"memory, swallowed", `const a = []; for (;;) { try { a.push(new Uint8Array(1 << 20)) } catch {} }`, codemode.CodeMemoryLimit},
+		{"one huge string", `return "x".repeat(2 ** 29)`, codemode.CodeMemoryLimit},
+		{"recursion", `const f = () => f(); f()`, codemode.CodeInternal},
+		{"output flood", `for (let i = 0; i < 1e5; i++) text("x".repeat(100)); return 1`, codemode.CodeOutputLimit},
+		{"value flood", `return "x".repeat(1e6)`, codemode.CodeOutputLimit},
+		{"throwing getter", `return { get x() { throw new Error("trap") } }`, codemode.CodeInternal},
+		{"call flood", `await Promise.all(Array.from({length: 5000}, () => tools.echo()))`, codemode.CodeInvalidInput},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := host.ExecInput{Code: tc.code}
-			if tc.want == host.CodeTimeout {
+			if tc.want == codemode.CodeTimeout {
 				in.Timeout = soon
 			}
 			r := h.Exec(context.Background(), me, in)
@@ -55,7 +56,7 @@ func TestOutputLimitKeepsAPrefix(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10}})
 	r := exec(h, `text("é".repeat(2000)); return 1`)
-	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, r, codemode.CodeOutputLimit, "", codemode.PhaseGuest)
 	if len(r.Output) != 1 {
 		t.Fatalf("got %s, want a prefix of the output", show(r))
 	}
@@ -77,7 +78,7 @@ func TestOmittedBytesAreExact(t *testing.T) {
 	h := start(t, host.Config{})
 	for _, n := range []int{10_000, 60_000} {
 		r := exec(h, `for (let i = 0; i < `+itoa(n)+`; i++) text("0123456789"); return 1`)
-		wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
+		wantFailure(t, r, codemode.CodeOutputLimit, "", codemode.PhaseGuest)
 		item := len(`{"type":"text","text":"0123456789"}`)
 		kept := 0
 		for _, o := range r.Output {
@@ -96,8 +97,8 @@ func TestOutputLimitIsExact(t *testing.T) {
 	if r.Status != host.StatusCompleted {
 		t.Errorf("65,536 bytes of value: %.300s, want completed", show(r))
 	}
-	wantFailure(t, exec(h, `return "x".repeat(65535)`), host.CodeOutputLimit, "", host.PhaseGuest)
-	wantFailure(t, exec(h, `text(""); return "x".repeat(65534)`), host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, exec(h, `return "x".repeat(65535)`), codemode.CodeOutputLimit, "", codemode.PhaseGuest)
+	wantFailure(t, exec(h, `text(""); return "x".repeat(65534)`), codemode.CodeOutputLimit, "", codemode.PhaseGuest)
 }
 
 // TestValueTooLarge: a small graph that unfolds to more values than one result may
@@ -106,12 +107,12 @@ func TestValueTooLarge(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}})
 	r := exec(h, `let a = [0]; for (let i = 0; i < 25; i++) a = [a, a]; return a`)
-	wantFailure(t, r, host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, r, codemode.CodeOutputLimit, "", codemode.PhaseGuest)
 }
 
 func TestOutputTruncated(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10, OnOutputLimit: host.OutputTruncate}})
+	h := start(t, host.Config{Settings: host.Settings{MaxOutput: 1 << 10, OnOutputLimit: codemode.OutputTruncate}})
 	r := exec(h, `return "x".repeat(5000)`)
 	if r.Status != host.StatusCompleted || !strings.Contains(string(r.Value), `"truncated":true`) || len(r.Value) > 1<<10 {
 		t.Errorf("got %s, want a marker", show(r))
@@ -161,7 +162,7 @@ func TestAbort(t *testing.T) {
 		}()
 		close(spinning)
 		r := h.Exec(ctx, me, host.ExecInput{Code: `for (;;);`})
-		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+		wantFailure(t, r, codemode.CodeAborted, "", codemode.PhaseHost)
 	})
 	t.Run("while a tool runs", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -170,7 +171,7 @@ func TestAbort(t *testing.T) {
 			cancel()
 		}()
 		r := h.Exec(ctx, me, host.ExecInput{Code: `await tools.slow()`})
-		wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+		wantFailure(t, r, codemode.CodeAborted, "", codemode.PhaseHost)
 		<-g.ended // the tool's context ended
 		if !r.Dispatched {
 			t.Error("dispatched is not set")
@@ -183,33 +184,33 @@ func TestAbortByID(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	h := start(t, host.Config{Tools: []catalog.Tool{g.tool("slow")}})
-	id := wantWaiting(t, exec(h, `tools.slow(); await yield_control(); return 1`), host.ReasonPendingTools)
+	id := wantWaiting(t, exec(h, `tools.slow(); await yield_control(); return 1`), codemode.ReasonPendingTools)
 	<-g.entered
-	wantFailure(t, h.Abort(context.Background(), host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
-	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, h.Abort(context.Background(), host.Session{}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
+	wantFailure(t, h.Abort(context.Background(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
 	<-g.ended // its call was cancelled
-	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
-	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, h.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
+	wantFailure(t, h.Abort(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 
 	// A run that is being driven: the driver's result is aborted.
-	id = wantWaiting(t, exec(h, `await yield_control(); return await tools.slow()`), host.ReasonYield)
+	id = wantWaiting(t, exec(h, `await yield_control(); return await tools.slow()`), codemode.ReasonYield)
 	driven := make(chan *host.Result)
 	go func() { driven <- h.Wait(context.Background(), me, id) }()
 	<-g.entered
-	wantFailure(t, h.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
-	wantFailure(t, <-driven, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, h.Abort(context.Background(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
+	wantFailure(t, <-driven, codemode.CodeAborted, "", codemode.PhaseHost)
 }
 
 func TestAbortOfAStoredRun(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, host.Config{Store: openDir(t, dir)})
-	wantFailure(t, second.Abort(context.Background(), host.Session{}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
-	wantFailure(t, second.Abort(context.Background(), me, id), host.CodeAborted, "", host.PhaseHost)
-	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, second.Abort(context.Background(), host.Session{}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
+	wantFailure(t, second.Abort(context.Background(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
+	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 }

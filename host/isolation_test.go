@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/sandbox"
 )
@@ -13,7 +14,7 @@ import (
 // TestEveryResultStatesItsIsolation checks the telemetry of a host of each policy.
 func TestEveryResultStatesItsIsolation(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []host.IsolationPolicy{"", host.IsolationRequired, host.IsolationBestEffort} {
+	for _, policy := range []codemode.IsolationPolicy{"", host.IsolationRequired, host.IsolationBestEffort} {
 		h := start(t, host.Config{Settings: host.Settings{Isolation: policy}})
 		got := exec(h, "return 1").Telemetry.Isolation
 		if got.Tier == "" || !strings.Contains("ABCD", got.Tier) || got.Layers[sandbox.LayerSeccomp] == "" || got.Layers[sandbox.LayerCgroup] == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -78,7 +79,7 @@ func TestManyAnswersGetANewImage(t *testing.T) {
 await yield_control();
 let sum = 0;
 await Promise.all(Array.from({length: 40}, () => tools.large().then(s => { sum += s.length })));
-return sum`), host.ReasonYield)
+return sum`), codemode.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `400000`)
 	if n := store.checkpoints; n < 3 || n > 1+40/5 {
 		t.Errorf("%d checkpoints for 40 answers, of which 5 make one", n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -16,7 +17,7 @@ import (
 // wantExpiry holds a run to expire between two times, by what its host says and by its store.
 func wantExpiry(t *testing.T, h *host.Host, store runstore.Store, id string, from, to time.Time) {
 	t.Helper()
-	info, err := h.Run(t.Context(), id)
+	info, err := h.Runs().Get(t.Context(), id)
 	if err != nil || info.Expires.Before(from) || info.Expires.After(to) {
 		t.Errorf("the host has %v, %v; want it to expire from %v to %v", info.Expires, err, from, to)
 	}
@@ -36,14 +37,14 @@ func TestWithoutACallerARunIsKeptForItsNextTimer(t *testing.T) {
 	cfg.Store, cfg.Settings.SnapshotTTL = store, ttl
 	h, told := advancing(t, cfg)
 	began := time.Now()
-	id := execBriefly(t, h, host.ReasonTimer, fmt.Sprintf(`
+	id := execBriefly(t, h, codemode.ReasonTimer, fmt.Sprintf(`
 		await new Promise(r => setTimeout(r, 50));
 		await new Promise(r => setTimeout(r, %d));`, timer.Milliseconds()))
 	told.until(t, id, trajectory.RunSuspended)
 	told.until(t, id, trajectory.RunSuspended)
 	wantExpiry(t, h, store, id, began.Add(timer+ttl), time.Now().Add(timer+ttl))
 
-	id = wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.guarded({})`}), host.ReasonApproval)
+	id = wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.guarded({})`}), codemode.ReasonApproval)
 	a := <-desk.asked
 	decide(t, h, a.ID, policy.AllowOnce)
 	told.until(t, id, trajectory.RunEnded)

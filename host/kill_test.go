@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -82,7 +83,7 @@ func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
 		}
 	}
 	for _, id := range said[:2] {
-		if r := h.Wait(context.Background(), me, id); r.Reason != host.ReasonRunUnavailable || !strings.Contains(r.Error, "unavailable") {
+		if r := h.Wait(context.Background(), me, id); r.Reason != codemode.ReasonRunUnavailable || !strings.Contains(r.Error, "unavailable") {
 			t.Errorf("got %s, want the run to be over", show(r))
 		}
 	}

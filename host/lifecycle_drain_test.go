@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // drainCases: every bridge call is served inside the active exec or wait.
@@ -49,7 +50,7 @@ var drainCases = []lifecycleCase{
 		w.output(r, "then")
 	}},
 	{name: "a failed call nobody awaits fails the run", do: func(w *world) {
-		w.failed(exec(w.h, `tools.broken(); return 1`), host.CodeInternal, host.ReasonNestedTool)
+		w.failed(exec(w.h, `tools.broken(); return 1`), codemode.CodeInternal, codemode.ReasonNestedTool)
 	}},
 	{name: "a failed call somebody catches does not", do: func(w *world) {
 		w.value(exec(w.h, `try { await tools.broken() } catch (e) { return e.message }`), `"it broke"`)
@@ -58,7 +59,7 @@ var drainCases = []lifecycleCase{
 		done := w.background(func() *host.Result { return exec(w.h, `tools.a(); throw new Error("no")`) })
 		w.entered("a")
 		w.open("a")
-		w.failed(<-done, host.CodeInternal, host.ReasonGuestException)
+		w.failed(<-done, codemode.CodeInternal, codemode.ReasonGuestException)
 	}},
 	{name: "a timer goes off while a call is pending", do: func(w *world) {
 		done := w.background(func() *host.Result {
@@ -71,7 +72,7 @@ var drainCases = []lifecycleCase{
 		w.output(r, "rang")
 	}},
 	{name: "a promise without host work fails", do: func(w *world) {
-		w.failed(exec(w.h, `await tools.echo({}); await new Promise(() => {})`), host.CodeInternal, host.ReasonGuestException)
+		w.failed(exec(w.h, `await tools.echo({}); await new Promise(() => {})`), codemode.CodeInternal, codemode.ReasonGuestException)
 	}},
 	{name: "a tool's panic is a rejection", cfg: func(c *host.Config) {
 		c.Tools = append(c.Tools, panicking())
@@ -83,58 +84,58 @@ var drainCases = []lifecycleCase{
 // suspendCases: what makes an exec or wait return early, and what it says.
 var suspendCases = []lifecycleCase{
 	{name: "a yield", do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "a yield nobody awaits", do: func(w *world) {
-		id := w.exec(`yield_control(); return 1`, host.ReasonYield)
+		id := w.exec(`yield_control(); return 1`, codemode.ReasonYield)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "a yield beside a call says pending_tools", do: func(w *world) {
 		r := exec(w.h, `const p = tools.a(); await yield_control(); return await p`)
-		id := w.waiting(r, host.ReasonPendingTools)
+		id := w.waiting(r, codemode.ReasonPendingTools)
 		w.is(len(r.PendingToolCalls) == 2, "pending %+v", r.PendingToolCalls)
 		w.open("a")
 		w.value(w.wait(id), `"through"`)
 	}},
 	{name: "two yields at once", do: func(w *world) {
-		id := w.exec(`await Promise.all([yield_control(), yield_control()]); return 1`, host.ReasonYield)
+		id := w.exec(`await Promise.all([yield_control(), yield_control()]); return 1`, codemode.ReasonYield)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "yields one after the other keep the runId", do: func(w *world) {
-		id := w.exec(`await yield_control(); await yield_control(); return 1`, host.ReasonYield)
-		w.is(w.waiting(w.wait(id), host.ReasonYield) == id, "the runId changed")
+		id := w.exec(`await yield_control(); await yield_control(); return 1`, codemode.ReasonYield)
+		w.is(w.waiting(w.wait(id), codemode.ReasonYield) == id, "the runId changed")
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "the deadline while idle", do: func(w *world) {
 		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: soon})
-		id := w.waiting(r, host.ReasonPendingTools)
+		id := w.waiting(r, codemode.ReasonPendingTools)
 		w.pending(r, "a")
 		w.open("a")
 		w.value(w.wait(id), `"through"`)
 	}},
 	{name: "the deadline while running fails", do: func(w *world) {
-		w.failed(w.h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;);`, Timeout: soon}), host.CodeTimeout, "")
+		w.failed(w.h.Exec(context.Background(), me, host.ExecInput{Code: `for (;;);`, Timeout: soon}), codemode.CodeTimeout, "")
 	}},
 	{name: "the shortest deadline while idle", do: func(w *world) {
 		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: 1})
-		for r.Code == host.CodeTimeout { // the machine was busier than the cell was patient
+		for r.Code == codemode.CodeTimeout { // the machine was busier than the cell was patient
 			r = w.h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.a()`, Wait: 1})
 		}
-		w.waiting(r, host.ReasonPendingTools)
+		w.waiting(r, codemode.ReasonPendingTools)
 		w.open("a")
 		w.value(w.wait(r.RunID), `"through"`)
 	}},
 	{name: "the deadline while only a timer is pending", do: func(w *world) {
 		r := w.h.Exec(context.Background(), me, host.ExecInput{Code: `await new Promise(d => setTimeout(d, 2000)); return 1`, Wait: soon})
-		id := w.waiting(r, host.ReasonTimer)
+		id := w.waiting(r, codemode.ReasonTimer)
 		w.is(len(r.PendingToolCalls) == 0, "pending %+v", r.PendingToolCalls)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "a suspended run has no worker", cfg: func(c *host.Config) { c.Guests.Max = 1 }, do: func(w *world) {
 		var ids []string
 		for range 5 {
-			ids = append(ids, w.exec(`await yield_control(); return 1`, host.ReasonYield))
+			ids = append(ids, w.exec(`await yield_control(); return 1`, codemode.ReasonYield))
 		}
 		for _, id := range ids {
 			w.value(w.wait(id), `1`)
@@ -143,19 +144,19 @@ var suspendCases = []lifecycleCase{
 		w.restart()
 	}},
 	{name: "host work goes on while suspended", do: func(w *world) {
-		id := w.exec(`const p = tools.a(); await yield_control(); return await p`, host.ReasonPendingTools)
+		id := w.exec(`const p = tools.a(); await yield_control(); return await p`, codemode.ReasonPendingTools)
 		w.entered("a")
 		w.open("a")
 		w.value(w.wait(id), `"through"`)
 	}},
 	{name: "more than may be suspended", cfg: func(c *host.Config) { c.Settings.MaxSuspended = 1 }, do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
-		w.failed(exec(w.h, `await yield_control()`), host.CodeInvalidInput, host.ReasonTooManySuspended)
+		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
+		w.failed(exec(w.h, `await yield_control()`), codemode.CodeInvalidInput, codemode.ReasonTooManySuspended)
 		w.value(w.wait(id), `1`)
-		w.value(w.wait(w.exec(`await yield_control(); return 2`, host.ReasonYield)), `2`)
+		w.value(w.wait(w.exec(`await yield_control(); return 2`, codemode.ReasonYield)), `2`)
 	}},
 	{name: "an image that is too large", cfg: func(c *host.Config) { c.Settings.MaxSnapshot = 1 << 10 }, do: func(w *world) {
-		w.failed(exec(w.h, `await yield_control()`), host.CodeSnapshotLimit, "")
+		w.failed(exec(w.h, `await yield_control()`), codemode.CodeSnapshotLimit, "")
 	}},
 	{name: "a shutdown", do: func(w *world) {
 		done := w.background(func() *host.Result { return exec(w.h, `return await tools.again()`) })
@@ -163,7 +164,7 @@ var suspendCases = []lifecycleCase{
 		if err := w.h.Shutdown(context.Background()); err != nil {
 			w.Fatal(err)
 		}
-		id := w.waiting(<-done, host.ReasonPendingTools)
+		id := w.waiting(<-done, codemode.ReasonPendingTools)
 		w.renew()
 		w.open("again")
 		w.value(w.wait(id), `"through"`)
@@ -176,19 +177,19 @@ var waitCases = []lifecycleCase{
 		id := w.execSoon(`const got = []; await Promise.all(["a", "b"].map(async n => { await tools[n](); text(n); await yield_control() }))`)
 		w.open("b")
 		r := w.wait(id)
-		w.waiting(r, host.ReasonPendingTools)
+		w.waiting(r, codemode.ReasonPendingTools)
 		w.output(r, "b")
 		w.pending(r, "a", "")
 		w.open("a")
 		r = w.wait(id)
-		w.waiting(r, host.ReasonYield)
+		w.waiting(r, codemode.ReasonYield)
 		w.output(r, "a")
 		w.value(w.wait(id), `null`)
 	}},
 	{name: "nothing has settled", do: func(w *world) {
 		id := w.execSoon(`return await tools.a()`)
 		for range 2 {
-			w.is(w.waiting(w.waitSoon(id), host.ReasonPendingTools) == id, "the runId changed")
+			w.is(w.waiting(w.waitSoon(id), codemode.ReasonPendingTools) == id, "the runId changed")
 		}
 		w.open("a")
 		w.value(w.wait(id), `"through"`)
@@ -200,35 +201,35 @@ var waitCases = []lifecycleCase{
 		w.value(<-done, `"through"`)
 	}},
 	{name: "another wait is busy", do: func(w *world) {
-		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return await tools.a()`, codemode.ReasonYield)
 		done := w.background(func() *host.Result { return w.wait(id) })
 		w.entered("a")
-		w.failed(w.wait(id), host.CodeInvalidInput, host.ReasonRunBusy)
+		w.failed(w.wait(id), codemode.CodeInvalidInput, codemode.ReasonRunBusy)
 		w.open("a")
 		w.value(<-done, `"through"`)
 	}},
 	{name: "of many waits one has the run", do: func(w *world) {
-		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return await tools.a()`, codemode.ReasonYield)
 		const waits = 8
 		results := make(chan *host.Result, waits)
 		for range waits {
 			go func() { results <- w.wait(id) }()
 		}
 		for range waits - 1 {
-			w.failed(<-results, host.CodeInvalidInput, host.ReasonRunBusy)
+			w.failed(<-results, codemode.CodeInvalidInput, codemode.ReasonRunBusy)
 		}
 		w.open("a")
 		w.value(<-results, `"through"`)
 	}},
 	{name: "waits that meet share nothing", do: func(w *world) {
-		id := w.exec(`for (let i = 0; i < 20; i++) { text("" + i); await yield_control() } return 1`, host.ReasonYield)
+		id := w.exec(`for (let i = 0; i < 20; i++) { text("" + i); await yield_control() } return 1`, codemode.ReasonYield)
 		results := make(chan *host.Result)
 		for range 4 {
 			go func() {
 				for {
 					r := w.wait(id)
 					results <- r
-					if r.Status == host.StatusCompleted || r.Reason == host.ReasonRunUnavailable {
+					if r.Status == host.StatusCompleted || r.Reason == codemode.ReasonRunUnavailable {
 						return
 					}
 				}
@@ -242,7 +243,7 @@ var waitCases = []lifecycleCase{
 			case r.Status == host.StatusCompleted:
 				completed++
 				over++
-			case r.Reason == host.ReasonRunUnavailable:
+			case r.Reason == codemode.ReasonRunUnavailable:
 				over++
 			}
 		}
@@ -251,39 +252,39 @@ var waitCases = []lifecycleCase{
 	{name: "a run that is still in its exec", do: func(w *world) {
 		done := w.background(func() *host.Result { return exec(w.h, `return await tools.a()`) })
 		w.entered("a")
-		w.failed(w.wait(w.runs()[0].ID), host.CodeInvalidInput, host.ReasonRunBusy)
+		w.failed(w.wait(w.runs()[0].ID), codemode.CodeInvalidInput, codemode.ReasonRunBusy)
 		w.open("a")
 		w.value(<-done, `"through"`)
 	}},
 	{name: "a run that has ended", do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
 		w.value(w.wait(id), `1`)
 		w.gone(id)
 	}},
 	{name: "a run that has failed", do: func(w *world) {
-		id := w.exec(`await yield_control(); throw new Error("no")`, host.ReasonYield)
-		w.failed(w.wait(id), host.CodeInternal, host.ReasonGuestException)
+		id := w.exec(`await yield_control(); throw new Error("no")`, codemode.ReasonYield)
+		w.failed(w.wait(id), codemode.CodeInternal, codemode.ReasonGuestException)
 		w.gone(id)
 	}},
 	{name: "another session", do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
-		w.failed(w.h.Wait(context.Background(), host.Session{SessionID: "x"}, id), host.CodeInvalidInput, host.ReasonWrongSession)
+		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
+		w.failed(w.h.Wait(context.Background(), host.Session{SessionID: "x"}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "another turn", do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
 		other := me
 		other.TurnID = "x"
-		w.failed(w.h.Wait(context.Background(), other, id), host.CodeInvalidInput, host.ReasonWrongRun)
+		w.failed(w.h.Wait(context.Background(), other, id), codemode.CodeInvalidInput, codemode.ReasonWrongRun)
 		w.value(w.wait(id), `1`)
 	}},
 	{name: "a caller that goes away aborts the run", do: func(w *world) {
-		id := w.exec(`await yield_control(); return await tools.a()`, host.ReasonYield)
+		id := w.exec(`await yield_control(); return await tools.a()`, codemode.ReasonYield)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := w.background(func() *host.Result { return w.h.Wait(ctx, me, id) })
 		w.entered("a")
 		cancel()
-		w.failed(<-done, host.CodeAborted, "")
+		w.failed(<-done, codemode.CodeAborted, "")
 		w.cancelled("a")
 		w.gone(id)
 	}},

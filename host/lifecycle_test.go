@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -87,7 +88,7 @@ func (c *lifecycleCase) run(t *testing.T) {
 func (w *world) nothingIsLeft() {
 	w.Helper()
 	ctx := context.Background()
-	if runs, err := w.h.Runs(ctx, host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}); err != nil || len(runs) != 0 {
+	if runs, err := w.h.Runs().List(ctx, host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}); err != nil || len(runs) != 0 {
 		w.Errorf("left: %+v, %v", runs, err)
 	}
 	records, err := w.cfg.Store.List(ctx)
@@ -107,7 +108,7 @@ func (w *world) nothingIsLeft() {
 }
 
 // exec starts a program that is expected to be waiting, and returns its run.
-func (w *world) exec(code string, reason host.Reason) string {
+func (w *world) exec(code string, reason codemode.Reason) string {
 	w.Helper()
 	return w.waiting(exec(w.h, code), reason)
 }
@@ -115,7 +116,7 @@ func (w *world) exec(code string, reason host.Reason) string {
 // execSoon is exec for a program that waits for a gate until its deadline.
 func (w *world) execSoon(code string) string {
 	w.Helper()
-	return w.waiting(w.h.Exec(context.Background(), me, host.ExecInput{Code: code, Wait: soon}), host.ReasonPendingTools)
+	return w.waiting(w.h.Exec(context.Background(), me, host.ExecInput{Code: code, Wait: soon}), codemode.ReasonPendingTools)
 }
 
 func (w *world) wait(id string) *host.Result { return w.h.Wait(context.Background(), me, id) }
@@ -160,7 +161,7 @@ func (w *world) value(r *host.Result, want string) {
 	}
 }
 
-func (w *world) waiting(r *host.Result, reason host.Reason) string {
+func (w *world) waiting(r *host.Result, reason codemode.Reason) string {
 	w.Helper()
 	if r.Status != host.StatusWaiting || r.Reason != reason {
 		w.Fatalf("got %s\nwant waiting %s", show(r), reason)
@@ -168,7 +169,7 @@ func (w *world) waiting(r *host.Result, reason host.Reason) string {
 	return r.RunID
 }
 
-func (w *world) failed(r *host.Result, code host.Code, reason host.Reason) {
+func (w *world) failed(r *host.Result, code codemode.Code, reason codemode.Reason) {
 	w.Helper()
 	if r.Status != host.StatusFailed || r.Code != code || r.Reason != reason {
 		w.Fatalf("got %s\nwant failed %s/%s", show(r), code, reason)
@@ -179,7 +180,7 @@ func (w *world) failed(r *host.Result, code host.Code, reason host.Reason) {
 func (w *world) gone(id string) {
 	w.Helper()
 	r := w.wait(id)
-	if r.Reason != host.ReasonRunUnavailable && r.Reason != host.ReasonRunExpired {
+	if r.Reason != codemode.ReasonRunUnavailable && r.Reason != codemode.ReasonRunExpired {
 		w.Fatalf("got %s, want the run to be gone", show(r))
 	}
 }
@@ -268,9 +269,9 @@ func (w *world) is(ok bool, format string, args ...any) {
 }
 
 // runs lists the runs of the session.
-func (w *world) runs() []host.RunInfo {
+func (w *world) runs() []codemode.RunInfo {
 	w.Helper()
-	runs, err := w.h.Runs(context.Background(), me)
+	runs, err := w.h.Runs().List(context.Background(), me)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func (w *world) runs() []host.RunInfo {
 func (w *world) ended(id string) {
 	w.Helper()
 	w.h.Engine().Ended(id)
-	if runs := w.runs(); slices.ContainsFunc(runs, func(r host.RunInfo) bool { return r.ID == id }) {
+	if runs := w.runs(); slices.ContainsFunc(runs, func(r codemode.RunInfo) bool { return r.ID == id }) {
 		w.Fatalf("left: %+v", runs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestLimitsAreNamed: who runs into a limit learns how much it is and which
@@ -37,7 +38,7 @@ func TestLimitsAreNamed(t *testing.T) {
 func TestWaitAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `1`)
 	const fixed = "code mode run is unavailable or expired."
 	for _, tc := range []struct {
@@ -49,7 +50,7 @@ func TestWaitAfterTheEnd(t *testing.T) {
 		{me, "run_00112233445566778899aabbccddeeff", fixed + " A run can be waited for while its last result was waiting. Nothing is known of this one: if its program called tools, find out what they did before you start it again."},
 	} {
 		r := h.Wait(t.Context(), tc.s, tc.id)
-		wantFailure(t, r, host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 		if r.Error != tc.want {
 			t.Errorf("%s: got %q, want %q", tc.id, r.Error, tc.want)
 		}

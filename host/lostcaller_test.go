@@ -5,6 +5,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -32,7 +33,7 @@ func newPrinter() *printer {
 // suspended starts prints, which is suspended.
 func (p *printer) suspended(t *testing.T) (id string) {
 	t.Helper()
-	id = execBriefly(t, p.Host, host.ReasonPendingTools, prints)
+	id = execBriefly(t, p.Host, codemode.ReasonPendingTools, prints)
 	p.told.until(t, id, trajectory.RunSuspended)
 	return id
 }

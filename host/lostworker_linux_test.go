@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -30,10 +31,10 @@ func TestARunOutlivesItsKilledWorker(t *testing.T) {
 	if err := json.Unmarshal([]byte(said), &results); err != nil || len(results) != 4 {
 		t.Fatalf("the host said %q: %v", said, err)
 	}
-	wantFailure(t, results[0], host.CodeUnavailable, host.ReasonRunBusy, host.PhaseHost)
+	wantFailure(t, results[0], codemode.CodeUnavailable, codemode.ReasonRunBusy, codemode.PhaseHost)
 	wantValue(t, results[1], `["done","stored"]`)
-	wantFailure(t, results[2], host.CodeUnavailable, host.ReasonRunBusy, host.PhaseHost)
-	wantFailure(t, results[3], host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost)
+	wantFailure(t, results[2], codemode.CodeUnavailable, codemode.ReasonRunBusy, codemode.PhaseHost)
+	wantFailure(t, results[3], codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost)
 }
 
 // struckTwiceKey makes the test binary the host of that test. Its value is the store.

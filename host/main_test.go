@@ -15,6 +15,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -117,14 +118,14 @@ func wantValue(t *testing.T, r *host.Result, want string) {
 	}
 }
 
-func wantFailure(t *testing.T, r *host.Result, code host.Code, reason host.Reason, phase host.Phase) {
+func wantFailure(t *testing.T, r *host.Result, code codemode.Code, reason codemode.Reason, phase codemode.Phase) {
 	t.Helper()
 	if r.Status != host.StatusFailed || r.Code != code || r.Reason != reason || r.Phase != phase {
 		t.Fatalf("got %s\nwant failed %s/%s in phase %s", show(r), code, reason, phase)
 	}
 }
 
-func wantWaiting(t *testing.T, r *host.Result, reason host.Reason) string {
+func wantWaiting(t *testing.T, r *host.Result, reason codemode.Reason) string {
 	t.Helper()
 	if r.Status != host.StatusWaiting || r.Reason != reason {
 		t.Fatalf("got %s\nwant waiting %s", show(r), reason)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 )
 
@@ -76,7 +77,7 @@ func TestMCPCallsCarryTheEpoch(t *testing.T) {
 const epoch = async () => (await MCP.meta.epoch()).structuredContent.epoch;
 const first = await epoch();
 await yield_control();
-return [first, await epoch() > 0]`), host.ReasonYield)
+return [first, await epoch() > 0]`), codemode.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `[null,true]`)
 }
 

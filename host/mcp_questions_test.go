@@ -73,7 +73,7 @@ func TestAServerThatAsksSuspendsTheRun(t *testing.T) {
 			r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
 				let order = MCP[Object.keys(MCP)[0]].order;
 				try { return (await order({})).structuredContent } catch (e) { return [e.message, e.code] }`})
-			id := wantWaiting(t, r, host.ReasonApproval)
+			id := wantWaiting(t, r, codemode.ReasonApproval)
 			a := <-desk.asked
 			if len(a.Questions) != 1 || a.Questions[0].Kind != codemode.QuestionForm || a.Questions[0].From != c.label || a.Questions[0].Message != "Which size?" {
 				t.Fatalf("asked %+v", a.Questions)

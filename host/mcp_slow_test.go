@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -47,7 +48,7 @@ func slowHost(t *testing.T, cfg host.Config, servers ...mcp.Server) *host.Host {
 func opensOnceAwaited(t *testing.T, h *host.Host, server string, open chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	events := h.Subscribe(ctx)
+	events := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -124,16 +125,16 @@ func TestAServerThatIsComingIsInThePrompt(t *testing.T) {
 	h := slowHost(t, host.Config{Rules: policy.Scopes{Agents: map[string]policy.Rules{"other": {Deny: []string{"mcp:slow-one:*"}}}}}, slowServer(t, "slow-one", open))
 	const coming = "MCP servers that are being connected: MCP.slowOne. A program that names one of them waits for it."
 	changed := h.ToolsChanged(t.Context())
-	if exec, _ := h.Definitions(me); !strings.Contains(exec.Description, coming) {
+	if exec, _ := h.Catalog(me).Definitions(); !strings.Contains(exec.Description, coming) {
 		t.Errorf("the model is told:\n%s", exec.Description)
 	}
-	if exec, _ := h.Definitions(host.Session{AgentID: "other"}); strings.Contains(exec.Description, "slowOne") {
+	if exec, _ := h.Catalog(host.Session{AgentID: "other"}).Definitions(); strings.Contains(exec.Description, "slowOne") {
 		t.Errorf("a session without the server is told:\n%s", exec.Description)
 	}
 	close(open)
 	for {
 		<-changed
-		if exec, _ := h.Definitions(me); !strings.Contains(exec.Description, coming) && strings.Contains(exec.Description, "- slowOne (") {
+		if exec, _ := h.Catalog(me).Definitions(); !strings.Contains(exec.Description, coming) && strings.Contains(exec.Description, "- slowOne (") {
 			return
 		}
 	}
@@ -159,7 +160,7 @@ func TestARunWaitsForItsServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			id := wantWaiting(t, exec(h, `const {slow} = MCP; slow.delete2; await yield_control(); return (await slow.delete2({})).structuredContent.label`), host.ReasonYield)
+			id := wantWaiting(t, exec(h, `const {slow} = MCP; slow.delete2; await yield_control(); return (await slow.delete2({})).structuredContent.label`), codemode.ReasonYield)
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestARunWaitsForItsServers(t *testing.T) {
 			} else { // the tools are known, and the call waits
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				events := h.Subscribe(ctx)
+				events := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 				go func() {
 					for e := range events {
 						if e.Kind == trajectory.CallStarted {
@@ -209,8 +210,8 @@ func TestAnApprovedCallWaitsForItsServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return (await MCP.slow.delete2({})).structuredContent.label`})
-	id := wantWaiting(t, r, host.ReasonApproval)
-	if _, err := h.Decide(t.Context(), r.PendingApprovals[0].ID, policy.AllowOnce, "ada"); err != nil {
+	id := wantWaiting(t, r, codemode.ReasonApproval)
+	if _, err := h.Approvals().Decide(t.Context(), r.PendingApprovals[0].ID, policy.AllowOnce, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.Close(); err != nil {

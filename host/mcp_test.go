@@ -20,6 +20,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -188,7 +189,7 @@ func TestMCPToolsAreFound(t *testing.T) {
 		return [found.id, found.source, found.call, read.call, (await tools.search("echo"))[0].call ?? null]`),
 		`["mcp:git-hub:create-issue","mcp","MCP.gitHub.createIssue({ owner: string, title: string, labels: string[], n?: integer })","MCP.gitHub.resources.read({ uri: string })",null]`)
 	calls := map[string]string{}
-	for _, e := range h.Tools(host.Session{}) {
+	for _, e := range h.Catalog(host.Session{}).Tools() {
 		calls[e.ID] = e.Call
 	}
 	if calls["mcp:git-hub:create-issue"] != "MCP.gitHub.createIssue" || calls["quoin:core:echo"] != "tools.echo" {
@@ -202,7 +203,7 @@ func TestMCPStaysOutOfTools(t *testing.T) {
 	t.Parallel()
 	h := withMCP(t, host.Config{Tools: []catalog.Tool{echo("echo")}}, program(t, "up"))
 	ids := []string{}
-	for _, e := range h.Tools(host.Session{}) {
+	for _, e := range h.Catalog(host.Session{}).Tools() {
 		ids = append(ids, e.ID)
 	}
 	for _, id := range []string{"mcp:up:create-issue", "mcp:up:resources_list", "mcp:up:prompts_get"} {
@@ -335,7 +336,7 @@ func TestMCPAcrossWait(t *testing.T) {
 		const r = await server.wait({ dir: %q })
 		const again = await server.createIssue2({ b: 2 })
 		return [r.structuredContent.label, again.structuredContent.in.b]`, dir), Wait: soon})
-	id := wantWaiting(t, res, host.ReasonPendingTools)
+	id := wantWaiting(t, res, codemode.ReasonPendingTools)
 	if len(res.PendingToolCalls) != 1 || res.PendingToolCalls[0].Tool != "mcp:up:wait" {
 		t.Errorf("pending %+v", res.PendingToolCalls)
 	}
@@ -374,7 +375,7 @@ func TestMCPAfterRestart(t *testing.T) {
 	res := first.Exec(context.Background(), me, host.ExecInput{Code: fmt.Sprintf(`
 		const create = MCP.up.createIssue2
 		try { await MCP.up.wait({ dir: %q }) } catch (e) { return [e.code, e.effectStatus, (await create({ c: 3 })).structuredContent.in.c] }`, dir), Wait: soon})
-	id := wantWaiting(t, res, host.ReasonPendingTools)
+	id := wantWaiting(t, res, codemode.ReasonPendingTools)
 	waitFor(t, dir, "running")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -412,7 +413,7 @@ func TestMCPAbort(t *testing.T) {
 	}()
 	waitFor(t, dir, "running")
 	cancel()
-	if res := <-done; res.Code != host.CodeAborted {
+	if res := <-done; res.Code != codemode.CodeAborted {
 		t.Error(show(res))
 	}
 	waitFor(t, dir, "cancelled")
@@ -450,7 +451,7 @@ func TestMCPServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	h := withMCP(t, host.Config{}, mcp.Server{Name: "git.hub", Command: "/nowhere/at/all"}, program(t, "git-hub"), program(t, "git_hub"))
 	wantValue(t, exec(h, `return Object.values(MCP).map((s) => s.$serverName)`), `["git-hub","git_hub"]`)
-	servers := h.MCPServers(host.Session{})
+	servers := h.Catalog(host.Session{}).MCPServers()
 	if len(servers) != 2 || servers[0].Identifier != "gitHub" || servers[0].Name != "git-hub" || servers[1].Identifier != "gitHub3" || servers[1].Tools != 10 {
 		t.Errorf("%+v", servers)
 	}

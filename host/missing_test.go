@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -49,7 +50,7 @@ func TestARunIsKeptByAHostThatLacksItsTools(t *testing.T) {
 			second := start(t, lacking)
 			for range 2 {
 				got := second.Wait(context.Background(), me, r.RunID)
-				wantFailure(t, got, host.CodeInvalidInput, host.ReasonToolsMissing, host.PhaseHost)
+				wantFailure(t, got, codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost)
 				for _, part := range append(tc.missing, "Nothing is lost") {
 					if !strings.Contains(got.Error, part) {
 						t.Errorf("%q lacks %q", got.Error, part)

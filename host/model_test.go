@@ -21,6 +21,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -299,7 +300,7 @@ func (m *model) wait(t *rapid.T) {
 	case modelEnded:
 		m.refused(r, m.h.Wait(context.Background(), me, r.id), r.gone())
 	case modelDriving:
-		m.refused(r, m.h.Wait(context.Background(), me, r.id), host.ReasonRunBusy)
+		m.refused(r, m.h.Wait(context.Background(), me, r.id), codemode.ReasonRunBusy)
 	default:
 		m.resume(r)
 	}
@@ -376,11 +377,11 @@ func (m *model) follow(r *modelledRun) {
 // driven waits until someone drives a run that has been resumed.
 func (m *model) driven(r *modelledRun) {
 	for start := time.Now(); r.id != ""; {
-		runs, err := m.h.Runs(context.Background(), me)
+		runs, err := m.h.Runs().List(context.Background(), me)
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if slices.ContainsFunc(runs, func(i host.RunInfo) bool { return i.ID == r.id && i.Status == host.RunRunning }) {
+		if slices.ContainsFunc(runs, func(i codemode.RunInfo) bool { return i.ID == r.id && i.Status == codemode.RunRunning }) {
 			return
 		}
 		if time.Since(start) > patience {
@@ -402,7 +403,7 @@ func (m *model) result(r *modelledRun) <-chan *host.Result {
 }
 
 // advance runs the program up to where it waits: an empty status is for a call.
-func (r *modelledRun) advance() host.Status {
+func (r *modelledRun) advance() codemode.Status {
 	for ; r.pc < len(r.steps); r.pc++ {
 		switch s := r.steps[r.pc]; s {
 		case stepSpawn, stepSpawnAgain:
@@ -529,7 +530,7 @@ func (m *model) emitted(r *modelledRun, res *host.Result) {
 	r.output = nil
 }
 
-func (m *model) refused(r *modelledRun, res *host.Result, reason host.Reason) {
+func (m *model) refused(r *modelledRun, res *host.Result, reason codemode.Reason) {
 	if res.Status != host.StatusFailed || res.Reason != reason {
 		m.t.Fatalf("run %d: got %s, want %s", r.n, show(res), reason)
 	}
@@ -543,7 +544,7 @@ func (m *model) abort(t *rapid.T) {
 		m.refused(r, res, r.gone())
 		return
 	}
-	if res.Code != host.CodeAborted {
+	if res.Code != codemode.CodeAborted {
 		t.Fatalf("run %d: got %s, want aborted", r.n, show(res))
 	}
 	m.cutOff(r)
@@ -552,7 +553,7 @@ func (m *model) abort(t *rapid.T) {
 // cutOff takes the result of a run that was ended from outside.
 func (m *model) cutOff(r *modelledRun) {
 	if r.state == modelDriving {
-		if res := <-m.result(r); res.Code != host.CodeAborted {
+		if res := <-m.result(r); res.Code != codemode.CodeAborted {
 			m.t.Fatalf("run %d: got %s, want aborted", r.n, show(res))
 		}
 	}
@@ -567,11 +568,11 @@ func (m *model) expire(t *rapid.T) {
 
 // gone is why a run that has ended cannot be had. Only the host in which it expired
 // knows that it did.
-func (r *modelledRun) gone() host.Reason {
+func (r *modelledRun) gone() codemode.Reason {
 	if r.expired && r.loaded {
-		return host.ReasonRunExpired
+		return codemode.ReasonRunExpired
 	}
-	return host.ReasonRunUnavailable
+	return codemode.ReasonRunUnavailable
 }
 
 // restart closes the host. What was running is aborted.
@@ -645,7 +646,7 @@ func (m *model) finish(t *rapid.T) {
 			}
 		}
 	}
-	runs, err := m.h.Runs(context.Background(), me)
+	runs, err := m.h.Runs().List(context.Background(), me)
 	if err != nil || len(runs) != 0 {
 		t.Fatalf("left: %+v, %v", runs, err)
 	}

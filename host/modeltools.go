@@ -84,27 +84,27 @@ type ModelTools struct {
 // the request must not be sent with the tools it would have had.
 func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, o ModelToolsOptions) (*ModelTools, error) {
 	if h == nil || h.engine.IsClosing() {
-		return nil, codemode.Errorf(CodeUnavailable, "", PhaseHost, "code mode is not running.")
+		return nil, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "code mode is not running.")
 	}
-	settings := h.settingsOf(s)
+	settings := h.views.settingsOf(s)
 	unchanged := &ModelTools{Visible: tools, host: h, session: s}
 	if settings.Disabled || o.DisableTools || o.Rules.Allow != nil && len(o.Rules.Allow) == 0 {
 		return unchanged, nil
 	}
-	moved, direct, f := h.split(s, tools, o.Rules)
+	moved, direct, f := h.views.split(s, tools, o.Rules)
 	if f != nil {
 		return nil, f
 	}
-	client, f := h.requestTools(moved)
+	client, f := h.views.requestTools(moved)
 	if f != nil {
 		return nil, f
 	}
-	to, f := view.NewAccess(h.view.Load(), h.policy, s, o.Rules, client)
+	to, f := view.NewAccess(h.views.view.Load(), h.views.policy, s, o.Rules, client)
 	if f != nil {
 		return nil, f
 	}
 	v := to.View.Load()
-	exec, wait := modeltools.Definitions(h.offerOf(s, v, to.Layers), settings)
+	exec, wait := modeltools.Definitions(h.views.offerOf(s, v, to.Layers), settings)
 	cost := promptTokens(v, exec, wait)
 	cost.Window = o.Window
 	for i := range direct {
@@ -112,7 +112,7 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 		cost.CodeMode += modeltools.EstimateTokens(&direct[i])
 	}
 	active := settings.ActiveFor(o.Model, cost)
-	h.Debug().Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", v.Catalog.Len()+len(direct), "tokens", cost.Tools, "instead", cost.CodeMode)
+	h.obs.Debug.Decision("surface", "active", active, "model", o.Model, "agent", s.AgentID, "tools", v.Catalog.Len()+len(direct), "tokens", cost.Tools, "instead", cost.CodeMode)
 	if !active {
 		return unchanged, nil
 	}
@@ -131,14 +131,14 @@ func (h *Host) ModelTools(ctx context.Context, s Session, tools []catalog.Tool, 
 // split separates the tools that programs can call from the tools that the model is to call
 // itself: direct-only tools of the request and of Config.Tools, unless the rules take them
 // away. Control tools are in neither list.
-func (h *Host) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *Error) {
+func (vs *views) split(s Session, tools []catalog.Tool, rules policy.Rules) (moved, direct []catalog.Tool, _ *Error) {
 	layer, err := rules.Compile()
 	if err != nil {
 		return nil, nil, view.RequestFailure("the rules of the request are not usable: %v", err)
 	}
-	layers := h.policy.For(s.AgentID, s.SessionKey).With(layer)
+	layers := vs.layersOf(s).With(layer)
 	have := map[string]bool{}
-	for _, t := range slices.Concat(tools, directOnly(h.cfg.Tools)) {
+	for _, t := range slices.Concat(tools, directOnly(vs.cfg.Tools)) {
 		t = t.WithDefaults()
 		switch {
 		case catalog.IsControl(t.Name):
@@ -168,11 +168,11 @@ func ready(ctx context.Context, pool guests.Pool) *Error {
 	w, err := pool.Acquire(ctx, "", wire.Limits{})
 	defer pool.Release(w)
 	if ctx.Err() != nil {
-		return codemode.Errorf(CodeAborted, "", PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
+		return codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "the request was cancelled: %v", context.Cause(ctx))
 	}
 	if err != nil {
 		f := fault.FromWorker(err)
-		f.Code = CodeUnavailable // whatever became of the worker
+		f.Code = codemode.CodeUnavailable // whatever became of the worker
 		return f
 	}
 	return nil
@@ -195,14 +195,14 @@ func (t *ModelTools) own(exec, wait catalog.Tool) []catalog.Tool {
 	exec.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		in, err := ParseExec(c.Input)
 		if err != nil {
-			return t.host.RenderResult(ctx, t.session, t.host.Refused(err))
+			return t.host.RenderResult(ctx, t.session, codemode.Failed(err))
 		}
 		return t.host.RenderResult(ctx, t.session, t.Exec(ctx, in))
 	}
 	wait.Invoke = func(ctx context.Context, c catalog.Invocation) (json.RawMessage, error) {
 		id, err := ParseWait(c.Input)
 		if err != nil {
-			return t.host.RenderResult(ctx, t.session, t.host.Refused(err))
+			return t.host.RenderResult(ctx, t.session, codemode.Failed(err))
 		}
 		return t.host.RenderResult(ctx, t.session, t.Wait(ctx, id))
 	}
@@ -213,10 +213,10 @@ func (t *ModelTools) own(exec, wait catalog.Tool) []catalog.Tool {
 // modeltools.RenderResult writes, with what people are asked about the run. It fails
 // only if the store of approvals does.
 func (h *Host) RenderResult(ctx context.Context, s Session, r *Result) (json.RawMessage, error) {
-	if r.Status != StatusWaiting || r.Reason != ReasonApproval {
+	if r.Status != StatusWaiting || r.Reason != codemode.ReasonApproval {
 		return modeltools.RenderResult(r, nil)
 	}
-	pending, err := h.Approvals(ctx, policy.Filter{Session: &s, RunID: r.RunID})
+	pending, err := h.Approvals().List(ctx, policy.Filter{Session: &s, RunID: r.RunID})
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (t *ModelTools) checkActive() *Error {
 	if t.Active {
 		return nil
 	}
-	return codemode.Errorf(CodeInvalidInput, ReasonInvalidConfig, PhaseInput, "code mode is not active in this request.")
+	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput, "code mode is not active in this request.")
 }
 
 // Names returns the names of the visible tools.
@@ -300,13 +300,13 @@ func (t *ModelTools) VerifyPayload(names []string) error { return t.verify(names
 func (t *ModelTools) VerifyRequest(p modeltools.Provider, body []byte) error {
 	names, err := modeltools.RequestTools(p, body)
 	if err != nil {
-		return codemode.Errorf(CodeInternal, "", PhaseHost, "the request to the model cannot be checked: %v", err)
+		return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "the request to the model cannot be checked: %v", err)
 	}
 	return t.verify(names, body)
 }
 
 func (t *ModelTools) verify(names []string, body []byte) error {
-	t.host.Debug().Payload(names, body)
+	t.host.obs.Debug.Payload(names, body)
 	if !t.Active {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (t *ModelTools) verify(names []string, body []byte) error {
 	if slices.Equal(want, got) {
 		return nil
 	}
-	return codemode.Errorf(CodeInternal, "", PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
+	return codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "code mode is active, but the request to the model has the tools %s, expected %s. It must not be sent.",
 		list(got), list(want))
 }
 

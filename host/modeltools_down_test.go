@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -32,12 +33,12 @@ func TestSurfaceNeedsAWorker(t *testing.T) {
 	if err := h.engine.Pool.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := h.ModelTools(context.Background(), Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeUnavailable}) {
+	if s, err := h.ModelTools(context.Background(), Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: codemode.CodeUnavailable}) {
 		t.Errorf("without guests: %v, %v", s, err)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if s, err := h.ModelTools(ended, Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: CodeAborted}) {
+	if s, err := h.ModelTools(ended, Session{}, tools, ModelToolsOptions{}); s != nil || !errors.Is(err, &Error{Code: codemode.CodeAborted}) {
 		t.Errorf("cancelled: %v, %v", s, err)
 	}
 }

@@ -68,7 +68,7 @@ func TestSurface(t *testing.T) {
 		large[i].Description = strings.Repeat("What it does. ", 200)
 	}
 	control := []catalog.Tool{echo("tool_search_code"), echo("tool_search"), echo("tool_describe"), echo("tool_call")}
-	models := map[string]host.Activation{"*": host.ActivationAuto, "big/*": host.ActivationOn, "big/no": host.ActivationOff, "small*": host.ActivationOff}
+	models := map[string]codemode.Activation{"*": codemode.ActivationAuto, "big/*": codemode.ActivationOn, "big/no": codemode.ActivationOff, "small*": codemode.ActivationOff}
 	for _, tc := range []struct {
 		name     string
 		settings host.Settings
@@ -100,7 +100,7 @@ func TestSurface(t *testing.T) {
 		{name: "auto in a wider window", settings: host.Settings{Models: models}, tools: large, options: host.ModelToolsOptions{Model: "other", Window: 1_000_000}},
 		{name: "auto with another share", settings: host.Settings{Models: models, AutoShare: 50}, tools: large, options: host.ModelToolsOptions{Model: "other"}},
 		{name: "auto with a window of the settings", settings: host.Settings{Models: models, ContextWindow: 1_000_000}, tools: large, options: host.ModelToolsOptions{Model: "other"}},
-		{name: "a model without entry", settings: host.Settings{Models: map[string]host.Activation{"a": host.ActivationOff}}, tools: ordinary, options: host.ModelToolsOptions{Model: "b"}, want: "exec wait"},
+		{name: "a model without entry", settings: host.Settings{Models: map[string]codemode.Activation{"a": codemode.ActivationOff}}, tools: ordinary, options: host.ModelToolsOptions{Model: "b"}, want: "exec wait"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := start(t, host.Config{Settings: tc.settings, Tools: tc.own})
@@ -118,8 +118,8 @@ func TestSurface(t *testing.T) {
 				if err := s.VerifyPayload([]string{"anything"}); err != nil {
 					t.Errorf("a payload is enforced: %v", err)
 				}
-				wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1"}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
-				wantFailure(t, s.Wait(context.Background(), "run_1"), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+				wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1"}), codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
+				wantFailure(t, s.Wait(context.Background(), "run_1"), codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 			}
 		})
 	}
@@ -155,14 +155,14 @@ func TestSurfaceRuns(t *testing.T) {
 		r := call(t, s, "exec", `{"code":"return await tools.call('`+hidden+`', {}).catch((e) => e.code)"}`)
 		wantValue(t, r, `"unknown_tool"`)
 	}
-	id := wantWaiting(t, call(t, s, "exec", `{"code":"await yield_control(); return await tools.shared({})"}`), host.ReasonYield)
+	id := wantWaiting(t, call(t, s, "exec", `{"code":"await yield_control(); return await tools.shared({})"}`), codemode.ReasonYield)
 	wantValue(t, call(t, s, "wait", `{"runId":"`+id+`"}`), `"the request's"`)
-	wantFailure(t, call(t, s, "exec", `{"script":"return 1"}`), host.CodeInvalidInput, "", host.PhaseInput)
-	wantFailure(t, call(t, s, "wait", `{}`), host.CodeInvalidInput, "", host.PhaseInput)
+	wantFailure(t, call(t, s, "exec", `{"script":"return 1"}`), codemode.CodeInvalidInput, "", codemode.PhaseInput)
+	wantFailure(t, call(t, s, "wait", `{}`), codemode.CodeInvalidInput, "", codemode.PhaseInput)
 
 	// Nothing of it is there for anyone else.
 	wantValue(t, exec(h, `return ALL_TOOLS.map((t) => t.name)`), `["read","shared"]`)
-	wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1", Tools: []catalog.Tool{echo("x")}}), host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+	wantFailure(t, s.Exec(context.Background(), host.ExecInput{Code: "return 1", Tools: []catalog.Tool{echo("x")}}), codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 }
 
 // TestSurfaceResultsArePlain: what a model reads of exec and wait has no escapes
@@ -233,7 +233,7 @@ func TestSurfaceOutlivesItsProcess(t *testing.T) {
 	first := open()
 	id := wantWaiting(t, surface(t, first, tools("first"), host.ModelToolsOptions{}).Exec(context.Background(), host.ExecInput{
 		Code: `const a = await tools.who({}); await yield_control(); return [a, await tools.who({})]`,
-	}), host.ReasonYield)
+	}), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestSurfaceRefusals(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := h.ModelTools(context.Background(), me, tc.tools, tc.options)
 			var e *host.Error
-			if s != nil || !errors.As(err, &e) || e.Code != host.CodeInvalidInput || !strings.Contains(e.Message, tc.want) {
+			if s != nil || !errors.As(err, &e) || e.Code != codemode.CodeInvalidInput || !strings.Contains(e.Message, tc.want) {
 				t.Errorf("got %v, %v; want invalid_input saying %q", s, err, tc.want)
 			}
 		})
@@ -270,7 +270,7 @@ func TestSurfaceRefusals(t *testing.T) {
 // TestSurfaceFailsClosed: without a guest there are no tools at all.
 func TestSurfaceFailsClosed(t *testing.T) {
 	t.Parallel()
-	unavailable := &host.Error{Code: host.CodeUnavailable}
+	unavailable := &host.Error{Code: codemode.CodeUnavailable}
 	var none *host.Host
 	if s, err := none.ModelTools(context.Background(), me, []catalog.Tool{echo("a")}, host.ModelToolsOptions{}); s != nil || !errors.Is(err, unavailable) {
 		t.Errorf("no host: %v, %v", s, err)
@@ -306,7 +306,7 @@ func TestVerifyPayload(t *testing.T) {
 		{"Exec wait screenshot", false},
 	} {
 		err := s.VerifyPayload(strings.Fields(tc.names))
-		if (err == nil) != tc.fine || err != nil && !errors.Is(err, &host.Error{Code: host.CodeInternal}) {
+		if (err == nil) != tc.fine || err != nil && !errors.Is(err, &host.Error{Code: codemode.CodeInternal}) {
 			t.Errorf("%q: %v", tc.names, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -35,27 +36,27 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 			}
 			first, second := at("first"), at("second")
 			suspended := func() string {
-				return wantWaiting(t, exec(first, `await yield_control(); await yield_control(); return 1`), host.ReasonYield)
+				return wantWaiting(t, exec(first, `await yield_control(); await yield_control(); return 1`), codemode.ReasonYield)
 			}
 			for range 2*places + 1 {
 				id := suspended()
-				wantWaiting(t, second.Wait(t.Context(), me, id), host.ReasonYield)
+				wantWaiting(t, second.Wait(t.Context(), me, id), codemode.ReasonYield)
 				wantValue(t, second.Wait(t.Context(), me, id), "1")
 			}
-			if list, err := first.Runs(t.Context(), me); len(list) != 0 || err != nil {
+			if list, err := first.Runs().List(t.Context(), me); len(list) != 0 || err != nil {
 				t.Errorf("the first host lists %+v, %v", list, err)
 			}
 			// A run that is suspended at the other host is listed here, and can come back.
 			id := suspended()
-			wantWaiting(t, second.Wait(t.Context(), me, id), host.ReasonYield)
-			if list, err := first.Runs(t.Context(), me); err != nil || len(list) != 1 || list[0].ID != id {
+			wantWaiting(t, second.Wait(t.Context(), me, id), codemode.ReasonYield)
+			if list, err := first.Runs().List(t.Context(), me); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("the first host lists %+v, %v: want %s", list, err, id)
 			}
 			wantValue(t, first.Wait(t.Context(), me, id), "1")
 			for range places {
 				id = suspended()
 			}
-			wantFailure(t, exec(first, `await yield_control()`), host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
+			wantFailure(t, exec(first, `await yield_control()`), codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost)
 			for range 2 {
 				first.Wait(t.Context(), me, id)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
@@ -93,7 +94,7 @@ func TestMethodsInALaterProcess(t *testing.T) {
 		return start(t, cfg)
 	}
 	first := open()
-	id := wantWaiting(t, exec(first, `const j = await Jobs.run("x"); await yield_control(); return await j.poll({wait: 2})`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `const j = await Jobs.run("x"); await yield_control(); return await j.poll({wait: 2})`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -113,7 +114,7 @@ func TestNamespaceVisibility(t *testing.T) {
 				want = `["object",true,1]`
 			}
 			wantValue(t, exec(h, `return [typeof Notes, "Notes" in globalThis, Object.keys(namespaces).length]`), want)
-			if got := len(h.Namespaces(host.Session{})) == 1; got != tc.want {
+			if got := len(h.Catalog(host.Session{}).Namespaces()) == 1; got != tc.want {
 				t.Errorf("Namespaces() lists it: %v, want %v", got, tc.want)
 			}
 		})
@@ -233,7 +234,7 @@ func TestAScopeKnowsRunAndTurn(t *testing.T) {
 		},
 	}}})
 	r := exec(h, `await Who.echo({}); await yield_control()`)
-	id := wantWaiting(t, r, host.ReasonYield)
+	id := wantWaiting(t, r, codemode.ReasonYield)
 	if rc := <-got; rc.RunID != id || rc.TurnID != me.TurnID {
 		t.Errorf("got %+v, want the run %s and the turn %s", rc, id, me.TurnID)
 	}

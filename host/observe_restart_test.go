@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -69,7 +70,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 	g, again := newGate(), newGate()
 	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}, Tools: []catalog.Tool{echo("echo"), readOnly(g)}, DrainTimeout: 1})
 	r := first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await tools.echo({n: 1}); const p = tools.slow(); await yield_control(); await p; return await tools.echo({n: 2})`})
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	<-g.entered
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -103,11 +104,11 @@ func TestTrajectoryOfAnAbort(t *testing.T) {
 	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}})
 	var ids []string
 	for range 2 {
-		ids = append(ids, wantWaiting(t, first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await yield_control()`}), host.ReasonYield))
+		ids = append(ids, wantWaiting(t, first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await yield_control()`}), codemode.ReasonYield))
 	}
 	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}})
 	for i, h := range []*host.Host{first, second} {
-		wantFailure(t, h.Abort(context.Background(), me, ids[i]), host.CodeAborted, "", host.PhaseHost)
+		wantFailure(t, h.Abort(context.Background(), me, ids[i]), codemode.CodeAborted, "", codemode.PhaseHost)
 		run := readTrajectory(t, d, ids[i])
 		if diff := cmp.Diff([]string{"exec toolu_1 failed"}, outline(run)); diff != "" || run.Summary().Code != "aborted" {
 			t.Errorf("%d: code %s, run (-want +got):\n%s", i, run.Summary().Code, diff)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -124,17 +125,17 @@ func TestSpans(t *testing.T) {
 await tools.login({password: "hunter2"});
 try { await tools.fail({}) } catch {}
 await yield_control();
-return await tools.login({n: 2})`}), host.ReasonYield)
+return await tools.login({n: 2})`}), codemode.ReasonYield)
 	caller.End()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, host.Config{TracerProvider: tp, Store: openDir(t, dir), Tools: tools()})
 	wantValue(t, second.Wait(modelCall("toolu_2"), me, id), `{"n":2}`)
-	wantFailure(t, second.Wait(modelCall("toolu_3"), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, second.Wait(modelCall("toolu_3"), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	flush()
 
-	engine := second.GuestEngine().ID
+	engine := second.Guests().Engine.ID
 	byName := map[string][]*tracepb.Span{}
 	for _, s := range c.spans {
 		byName[s.Name] = append(byName[s.Name], s)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -66,7 +67,7 @@ func TestEventsOfARun(t *testing.T) {
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{echo("echo")}})
 	code := `await tools.search("echo"); await tools.echo({n: 1}); await yield_control(); try { await tools.call("nope", {}) } catch {} return await tools.echo({n: 2})`
 	r := h.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: code})
-	id := wantWaiting(t, r, host.ReasonYield)
+	id := wantWaiting(t, r, codemode.ReasonYield)
 	wantValue(t, h.Wait(modelCall("toolu_2"), me, id), `{"n":2}`)
 
 	echoed := brief{Parent: "toolu_1", Tool: "quoin:core:echo", Owner: "core"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -87,7 +88,7 @@ func TestOneCallPage(t *testing.T) {
 		return json.RawMessage(`[]`), nil
 	}}
 	h := start(t, host.Config{Store: tracedStore{openDir(t, mkdir(t)), path}, Tools: []catalog.Tool{tool}})
-	id := wantWaiting(t, exec(h, `await yield_control(); return await tools.list({})`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return await tools.list({})`), codemode.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `[]`)
 
 	var b strings.Builder

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -55,7 +56,7 @@ func TestTheLogTellsTheStory(t *testing.T) {
 	}}
 	log, desk := &logged{}, newDesk()
 	cfg := desk.config([]catalog.Tool{fails, echo("echo")}, asks(policy.ApprovalRequest{Title: secret}, "echo"))
-	cfg.Logger, cfg.Settings.OnOutputLimit, cfg.Settings.MaxOutput = log.jsonLogger(), host.OutputTruncate, 1024
+	cfg.Logger, cfg.Settings.OnOutputLimit, cfg.Settings.MaxOutput = log.jsonLogger(), codemode.OutputTruncate, 1024
 	h := start(t, cfg)
 
 	exec(h, `throw new Error("`+secret+`")`)
@@ -115,14 +116,14 @@ func TestAResultThatWaitedIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, kept(t, dir, host.Config{}))
-	id := wantWaiting(t, exec(first, `await yield_control(); throw new Error("no")`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); throw new Error("no")`), codemode.ReasonYield)
 	first.Deliver(t.Context(), me, id, 0).Release()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	log := &logged{}
 	second := start(t, kept(t, dir, host.Config{Logger: log.jsonLogger()}))
-	wantFailure(t, second.Wait(t.Context(), me, id), host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
+	wantFailure(t, second.Wait(t.Context(), me, id), codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
 	if got := log.text(); got != "" {
 		t.Errorf("the log says %s", got)
 	}
@@ -134,7 +135,7 @@ func TestAShutdownSaysWhatItKeeps(t *testing.T) {
 	log := &logged{}
 	h := start(t, kept(t, t.TempDir(), host.Config{Logger: log.jsonLogger()}))
 	for range 3 {
-		wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+		wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 	}
 	if err := h.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)

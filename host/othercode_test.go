@@ -196,15 +196,15 @@ func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
 	first := on(guests[1])
 	id := wantWaiting(t, exec(first, `const names = Object.getOwnPropertyNames(globalThis);
 		const swapped = names.indexOf("json") < names.indexOf("text");
-		await tools.count({first: true}); await tools.count({swapped}); await yield_control(); return swapped`), host.ReasonYield)
+		await tools.count({first: true}); await tools.count({swapped}); await yield_control(); return swapped`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := on(guests[0])
-	wantFailure(t, second.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonReplayDiverged, host.PhaseHost)
-	done, err := upgrade(t.Context(), second, host.UpgradeOptions{})
+	wantFailure(t, second.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost)
+	done, err := upgrade(t.Context(), second, codemode.UpgradeOptions{})
 	var left *host.Error
-	if err != nil || len(done) != 1 || !errors.As(done[0].Err, &left) || left.Reason != host.ReasonReplayDiverged {
+	if err != nil || len(done) != 1 || !errors.As(done[0].Err, &left) || left.Reason != codemode.ReasonReplayDiverged {
 		t.Errorf("upgraded %+v, %v", done, err)
 	}
 	if err := second.Close(); err != nil {

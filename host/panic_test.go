@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/wire"
@@ -122,11 +123,11 @@ func TestAPanicEndsItsRunAlone(t *testing.T) {
 			if r.Status == host.StatusFailed {
 				got = string(r.Code)
 			}
-			if got != tc.want && (tc.between == "" || got != tc.between || r.Reason != host.ReasonRunUnavailable) {
+			if got != tc.want && (tc.between == "" || got != tc.between || r.Reason != codemode.ReasonRunUnavailable) {
 				t.Errorf("mallory got %s, want %s", show(r), tc.want)
 			}
 			wantValue(t, h.Wait(ctx, alice, held.RunID), `{"n":7}`)
-			if runs, err := h.Runs(ctx, alice); err != nil || len(runs) != 0 {
+			if runs, err := h.Runs().List(ctx, alice); err != nil || len(runs) != 0 {
 				t.Errorf("runs %v, %v", runs, err)
 			}
 			if n := metricOf(t, h, "quoin_panics_total", tc.during); n < 1 {
@@ -215,7 +216,7 @@ func FuzzReportedNumbers(f *testing.F) {
 		} else {
 			last = now
 		}
-		if n, err := h.Runs(t.Context(), me); len(n) != 0 || err != nil {
+		if n, err := h.Runs().List(t.Context(), me); len(n) != 0 || err != nil {
 			t.Errorf("runs %v, %v", n, err)
 		}
 	})

@@ -25,7 +25,7 @@ const (
 // decided by Exec.
 //
 // The error is an *Error with CodeInvalidInput that says what to send; make a
-// Result of it with Host.Refused.
+// Result of it with codemode.Failed.
 func ParseExec(arguments []byte) (ExecInput, error) {
 	a, err := readArguments("exec", arguments, codemode.ExecUsage)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *arguments) nothingElse() error {
 }
 
 func (a *arguments) wrong(what string) *Error {
-	return &Error{Code: CodeInvalidInput, Phase: PhaseInput, Message: "Invalid arguments for " + a.tool + ": " + what + ". " + a.usage}
+	return &Error{Code: codemode.CodeInvalidInput, Phase: codemode.PhaseInput, Message: "Invalid arguments for " + a.tool + ": " + what + ". " + a.usage}
 }
 
 // quoted is a name of someone else's, bounded, for an error message.

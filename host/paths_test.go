@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestAStoreThatFailsTellsNoPaths: what a model is told of a store that fails does
@@ -15,7 +16,7 @@ func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	h := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 	if err := os.Rename(dir, dir+"-away"); err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
 		"wait": h.Wait(context.Background(), me, id),
 		"exec": exec(h, `await yield_control()`),
 	} {
-		wantFailure(t, r, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
+		wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
 		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such file") {
 			t.Errorf("%s: %s", name, r.Error)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -137,7 +138,7 @@ func TestEndToEndPlan(t *testing.T) {
 	var runID string
 	t.Run("12 a slow tool leaves the run waiting", func(t *testing.T) {
 		r := g.turn.Exec(context.Background(), host.ExecInput{Code: `text("before"); const v = await tools.slow({}); text("after " + v); return v`, Wait: soon})
-		runID = wantWaiting(t, r, host.ReasonPendingTools)
+		runID = wantWaiting(t, r, codemode.ReasonPendingTools)
 		if len(r.Output) != 1 || r.Output[0].Text() != "before" {
 			t.Errorf("output %s", show(r))
 		}
@@ -161,22 +162,22 @@ func TestEndToEndPlan(t *testing.T) {
 func (g *gateway) leaveNothing(t *testing.T) {
 	t.Helper()
 	ctx := context.Background()
-	wantFailure(t, g.turn.Exec(ctx, host.ExecInput{Code: `for (;;);`, Timeout: soon}), host.CodeTimeout, "", host.PhaseGuest)
-	aborted := wantWaiting(t, g.turn.Exec(ctx, host.ExecInput{Code: `await yield_control()`}), host.ReasonYield)
+	wantFailure(t, g.turn.Exec(ctx, host.ExecInput{Code: `for (;;);`, Timeout: soon}), codemode.CodeTimeout, "", codemode.PhaseGuest)
+	aborted := wantWaiting(t, g.turn.Exec(ctx, host.ExecInput{Code: `await yield_control()`}), codemode.ReasonYield)
 	g.h.Abort(ctx, me, aborted)
-	wantFailure(t, g.turn.Wait(ctx, aborted), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
-	wantFailure(t, g.turn.Wait(ctx, "run_unknown"), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, g.turn.Wait(ctx, aborted), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
+	wantFailure(t, g.turn.Wait(ctx, "run_unknown"), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	h := start(t, host.Config{Settings: host.Settings{SnapshotTTL: time.Second}, Store: g.store})
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
-	told := h.Subscribe(listening)
-	expired := wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
+	told := h.Follow(listening, host.EventFilter{All: true, OwnHost: true})
+	expired := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
 	for e := range told {
 		if e.Kind == trajectory.RunEnded && e.RunID == expired {
 			break
 		}
 	}
-	if r := h.Wait(ctx, me, expired); r.Status != host.StatusFailed || r.Code != host.CodeInvalidInput {
+	if r := h.Wait(ctx, me, expired); r.Status != host.StatusFailed || r.Code != codemode.CodeInvalidInput {
 		t.Errorf("an expired run: %s", show(r))
 	}
 	if left, err := g.store.Sweep(ctx, time.Now()); err != nil || left != 0 {

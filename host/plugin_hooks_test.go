@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/sdk"
 )
@@ -147,7 +148,7 @@ func TestPluginHooks(t *testing.T) {
 	}
 	t.Run("program", func(t *testing.T) {
 		r := exec(h, `return "forbidden"`)
-		wantFailure(t, r, host.CodeInvalidInput, "", host.PhaseHost)
+		wantFailure(t, r, codemode.CodeInvalidInput, "", codemode.PhaseHost)
 		if !strings.Contains(r.Error, `the hook "plugin guard"`) {
 			t.Errorf("got %s", show(r))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -51,7 +52,7 @@ func TestAnAbortEndsAFloodOfSearches(t *testing.T) {
 	sink := &abortFirst{abort: cancel}
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{echo("echo")}})
 	r := h.Exec(ctx, me, host.ExecInput{Code: `await Promise.all(Array.from({length: 100}, () => tools.search("echo")))`})
-	wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, r, codemode.CodeAborted, "", codemode.PhaseHost)
 	answered := 0
 	for _, e := range sink.of(trajectory.CallEnded) {
 		if e.Outcome == trajectory.OutcomeOK {

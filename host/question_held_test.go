@@ -38,7 +38,7 @@ func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
 	r := h.Exec(t.Context(), me, host.ExecInput{Code: ordering})
-	id := wantWaiting(t, r, host.ReasonApproval)
+	id := wantWaiting(t, r, codemode.ReasonApproval)
 	a := <-desk.asked
 	if len(r.PendingToolCalls) != 1 || a.Questions[0].ID != "a" || a.CallID != r.PendingToolCalls[0].ID {
 		t.Errorf("asked %+v, got %s", a, show(r))
@@ -104,7 +104,7 @@ func TestAHeldQuestionFails(t *testing.T) {
 				tc.then(t, h, <-desk.asked)
 			}
 			wantValue(t, <-done, tc.want)
-			if list, err := h.Approvals(t.Context(), policy.Filter{}); err != nil || len(list) != 0 {
+			if list, err := h.Approvals().List(t.Context(), policy.Filter{}); err != nil || len(list) != 0 {
 				t.Errorf("%d wait, %v", len(list), err)
 			}
 		})
@@ -130,7 +130,7 @@ func TestAQuestionEndsWithItsCall(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if _, err := h.AnswerQuestion(t.Context(), (<-desk.asked).ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
+	if _, err := h.Approvals().Answer(t.Context(), (<-desk.asked).ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
 		t.Errorf("%v, want ErrCancelled", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 	cfg := desk.config([]catalog.Tool{holding(asksOnce)})
 	cfg.DrainTimeout = time.Hour // which Close does not take: all the call does is to wait for a person
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), codemode.ReasonApproval)
 	a := <-desk.asked
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestAHeldQuestionEndsWithItsHost(t *testing.T) {
 	second := start(t, kept(t, dir, cfg))
 	r := second.Wait(t.Context(), me, id)
 	wantValue(t, r, `["The host stopped while \"quoin:core:order\" was running, so whether it took effect is unknown. Check before you call it again.","interrupted","unknown"]`)
-	if _, err := second.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
+	if _, err := second.Approvals().Answer(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
 		t.Errorf("%v, want ErrCancelled", err)
 	}
 }
@@ -162,10 +162,10 @@ func TestTheEndOfARunCancelsAHeldQuestion(t *testing.T) {
 	t.Parallel()
 	desk := newDesk()
 	h := start(t, desk.config([]catalog.Tool{holding(asksOnce)}))
-	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), codemode.ReasonApproval)
 	a := <-desk.asked
 	h.Abort(t.Context(), me, id)
-	if _, err := h.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
+	if _, err := h.Approvals().Answer(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
 		t.Errorf("%v, want ErrCancelled", err)
 	}
 }

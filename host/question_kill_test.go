@@ -204,7 +204,7 @@ func TestHostIsKilledAroundAQuestion(t *testing.T) {
 			done := make(chan *host.Result, 1)
 			go func() { done <- h.Wait(context.Background(), me, id) }()
 			if tc.waits {
-				list, err := h.Approvals(t.Context(), policy.Filter{RunID: id})
+				list, err := h.Approvals().List(t.Context(), policy.Filter{RunID: id})
 				if err != nil || len(list) != 1 {
 					t.Fatalf("%d questions wait, %v", len(list), err)
 				}
@@ -217,7 +217,7 @@ func TestHostIsKilledAroundAQuestion(t *testing.T) {
 			if len(desk.asked) != 0 {
 				t.Error("someone was asked again")
 			}
-			if list, err := h.Approvals(t.Context(), policy.Filter{}); err != nil || len(list) != 0 {
+			if list, err := h.Approvals().List(t.Context(), policy.Filter{}); err != nil || len(list) != 0 {
 				t.Errorf("%d questions wait still, %v", len(list), err)
 			}
 			b, err := os.ReadFile(filepath.Join(dir, "invocations"))

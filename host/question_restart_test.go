@@ -42,7 +42,7 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 			desk, shop := newDesk(), once("7", signInQuestion())
 			cfg := desk.config([]catalog.Tool{shop.tool()})
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 			}
 			second := start(t, kept(t, dir, cfg))
 			if tc.after != nil {
-				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
+				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), codemode.ReasonApproval)
 				reply(t, second, a.ID, tc.after)
 			}
 			r := second.Wait(t.Context(), me, id)

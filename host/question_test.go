@@ -77,7 +77,7 @@ func accepted(content string) host.QuestionAnswer {
 
 func reply(t testing.TB, h *host.Host, id string, a replies) {
 	t.Helper()
-	if _, err := h.AnswerQuestion(context.Background(), id, a, "alice"); err != nil {
+	if _, err := h.Approvals().Answer(context.Background(), id, a, "alice"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +136,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 	desk, shop := newDesk(), once(`"secret state"`, sizeQuestion("a"))
 	h := start(t, desk.config([]catalog.Tool{shop.tool()}))
 	r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering})
-	id := wantWaiting(t, r, host.ReasonApproval)
+	id := wantWaiting(t, r, codemode.ReasonApproval)
 	if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Tool != "quoin:core:order" || r.Dispatched {
 		t.Errorf("got %s", show(r))
 	}
@@ -146,11 +146,11 @@ func TestWaitingForAnAnswer(t *testing.T) {
 			t.Errorf("the model was told %q: %s", hidden, show(r))
 		}
 	}
-	info, err := h.Run(t.Context(), id)
-	if err != nil || info.Reason != host.ReasonApproval || len(info.PendingToolCalls) != 1 {
+	info, err := h.Runs().Get(t.Context(), id)
+	if err != nil || info.Reason != codemode.ReasonApproval || len(info.PendingToolCalls) != 1 {
 		t.Errorf("%+v, %v", info, err)
 	}
-	wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), host.ReasonApproval)
+	wantWaiting(t, h.Wait(host.WithAskingCaller(t.Context()), me, id), codemode.ReasonApproval)
 	reply(t, h, a.ID, replies{"a": accepted(`{"size":"M"}`)})
 	wantValue(t, h.Wait(t.Context(), me, id), `{"state":"secret state","answers":{"a":{"action":"accept","content":{"size":"M"}}}}`)
 }
@@ -238,7 +238,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	h := start(t, cfg)
 	wantValue(t, exec(h, ordering), want)
 	r := h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering})
-	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, host.ReasonApproval)), want)
+	wantValue(t, h.Wait(t.Context(), me, wantWaiting(t, r, codemode.ReasonApproval)), want)
 }
 
 // TestQuestionsAreCounted like approvals.
@@ -258,7 +258,7 @@ func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*host.Host, string) error{
 		"abort": func(h *host.Host, id string) error {
-			if r := h.Abort(context.Background(), me, id); r.Code != host.CodeAborted {
+			if r := h.Abort(context.Background(), me, id); r.Code != codemode.CodeAborted {
 				return errors.New(show(r))
 			}
 			return nil
@@ -271,12 +271,12 @@ func TestTheEndOfARunCancelsItsQuestions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			desk, shop := newDesk(), once("", sizeQuestion("a"))
 			h := start(t, desk.config([]catalog.Tool{shop.tool()}))
-			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), host.ReasonApproval)
+			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), codemode.ReasonApproval)
 			a := <-desk.asked
 			if err := end(h, id); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := h.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
+			if got, err := h.Approvals().Answer(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
 				t.Errorf("%+v, %v, want ErrCancelled", got, err)
 			}
 			if n := len(shop.invocations()); n != 1 {
@@ -301,7 +301,7 @@ return await p`})
 	close(g.open)
 	wantValue(t, <-done, `"AbortError"`)
 	h.Engine().Quiet(t.Context())
-	if _, err := h.AnswerQuestion(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
+	if _, err := h.Approvals().Answer(t.Context(), a.ID, replies{"a": {Action: codemode.AnswerDecline}}, ""); !errors.Is(err, policy.ErrCancelled) {
 		t.Errorf("%v, want ErrCancelled", err)
 	}
 	if n := len(shop.invocations()); n != 1 {
@@ -318,10 +318,10 @@ func TestASignInAnswersAllThatWaitForIt(t *testing.T) {
 	for range 3 {
 		<-desk.asked
 	}
-	if n, err := h.AnswerAuthorization(t.Context(), "bank", nil, "callback"); err != nil || n != 0 {
+	if n, err := h.Approvals().AnswerAuthorization(t.Context(), "bank", nil, "callback"); err != nil || n != 0 {
 		t.Errorf("%d, %v of another server", n, err)
 	}
-	if n, err := h.AnswerAuthorization(t.Context(), "shop", func(s host.Session) bool { return s.SessionID == me.SessionID }, "callback"); err != nil || n != 3 {
+	if n, err := h.Approvals().AnswerAuthorization(t.Context(), "shop", func(s host.Session) bool { return s.SessionID == me.SessionID }, "callback"); err != nil || n != 3 {
 		t.Errorf("%d, %v, want 3", n, err)
 	}
 	wantValue(t, <-done, `3`)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // TestCallsInFlightAreBounded: a call beyond the share of its session is not made, and says
@@ -17,7 +18,7 @@ func TestCallsInFlightAreBounded(t *testing.T) {
 	h := start(t, host.Config{Quotas: host.Quotas{Calls: 4}, Tools: []catalog.Tool{slow("slow", release), echo("echo")}})
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: `const p = [1, 2, 3].map(() => tools.slow({}));
 const no = await Promise.race(p).catch(e => e); text([no.code, no.effectStatus, no.message].join()); await yield_control(); await Promise.allSettled(p); return "done"`})
-	wantWaiting(t, r, host.ReasonPendingTools)
+	wantWaiting(t, r, codemode.ReasonPendingTools)
 	for _, want := range []string{"quota_exceeded,none,", "2 tool calls in flight and wants 1 more, but may have 2 of the host's 4", "quotas.callsInFlight"} {
 		if !strings.Contains(show(r), want) {
 			t.Errorf("no %q in %s", want, show(r))
@@ -41,19 +42,19 @@ func TestProcessorTimeOfAnHourIsBounded(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Quotas: host.Quotas{CPUSecondsPerHour: 2, SessionPercent: 10}})
 	r := h.Exec(context.Background(), mallory, host.ExecInput{Code: spend})
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	kept := r
 	for kept.Status == host.StatusWaiting { // a busy machine gives it less than 100 ms of processor time each time
 		kept = h.Wait(context.Background(), mallory, r.RunID)
 	}
 	fresh := h.Exec(context.Background(), mallory, host.ExecInput{Code: `return 1`})
 	for _, got := range []*host.Result{kept, fresh} {
-		wantFailure(t, got, host.CodeUnavailable, host.ReasonQuota, host.PhaseHost)
+		wantFailure(t, got, codemode.CodeUnavailable, codemode.ReasonQuota, codemode.PhaseHost)
 		if !strings.Contains(got.Error, "quotas.cpuSecondsPerHour") {
 			t.Errorf("got %s", show(got))
 		}
 	}
-	if list, err := h.Runs(context.Background(), mallory); err != nil || len(list) != 1 {
+	if list, err := h.Runs().List(context.Background(), mallory); err != nil || len(list) != 1 {
 		t.Errorf("the run was not kept: %v, %v", list, err)
 	}
 	wantValue(t, h.Exec(context.Background(), alice, host.ExecInput{Code: `return 1`}), `1`)
@@ -68,7 +69,7 @@ func TestStoredBytesAreBounded(t *testing.T) {
 	for range 20 {
 		r := h.Exec(context.Background(), mallory, host.ExecInput{Code: code})
 		if r.RunID == "" {
-			wantFailure(t, r, host.CodeSnapshotLimit, host.ReasonQuota, host.PhaseHost)
+			wantFailure(t, r, codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost)
 			if !strings.Contains(r.Error, "quotas.storedBytes") {
 				t.Errorf("got %s", show(r))
 			}
@@ -82,5 +83,5 @@ func TestStoredBytesAreBounded(t *testing.T) {
 	for _, id := range ids {
 		h.Abort(context.Background(), mallory, id)
 	}
-	wantWaiting(t, h.Exec(context.Background(), mallory, host.ExecInput{Code: `await yield_control()`}), host.ReasonYield)
+	wantWaiting(t, h.Exec(context.Background(), mallory, host.ExecInput{Code: `await yield_control()`}), codemode.ReasonYield)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -41,7 +42,7 @@ func TestASmallPartKeepsNoLargeReport(t *testing.T) {
 	r := exec(h, `const b = "x".repeat(2 << 20);
 for (let i = 0; i < 40; i++) { text("x"); await tools.call("nope", {a: b}).catch(() => {}) }
 await yield_control();`)
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	if len(r.Output) != 40 {
 		t.Fatalf("%d items", len(r.Output))
 	}
@@ -69,7 +70,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 		name, code string
 		settings   host.Settings
 		tools      []catalog.Tool // the caller's
-		code1      host.Code
+		code1      codemode.Code
 		want       string
 	}{
 		{name: "arguments", code: `await Promise.all(Array.from({length: 12}, () => tools.slow({a: "x".repeat(1 << 20)})))`, want: "quotas.heldBytes"},
@@ -95,7 +96,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 					t.Errorf("no %q in %.300s … %s", want, said, said[max(0, len(said)-1500):])
 				}
 			}
-			if r.Reason == host.ReasonQuota && (r.Code != host.CodeMemoryLimit || r.Phase != host.PhaseHost) {
+			if r.Reason == codemode.ReasonQuota && (r.Code != codemode.CodeMemoryLimit || r.Phase != codemode.PhaseHost) {
 				t.Errorf("%.500s", said)
 			}
 			wantValue(t, h.Exec(context.Background(), alice, host.ExecInput{Code: `return (await tools.echo({a: "x".repeat(1 << 20)})).a.length`}), fmt.Sprint(mib))
@@ -135,7 +136,7 @@ func TestImagesAreCharged(t *testing.T) {
 			h := start(t, host.Config{Store: tc.store, Quotas: host.Quotas{HeldBytes: 16 << 20}})
 			code := `const b = []; for (let i = 0; i < 3000; i++) b.push({i, s: String(Math.random())}); await yield_control(); return b.length`
 			first := h.Exec(context.Background(), mallory, host.ExecInput{Code: code})
-			id := wantWaiting(t, first, host.ReasonYield)
+			id := wantWaiting(t, first, codemode.ReasonYield)
 			if got := h.Engine().Taken()["bytes"]; (got >= int64(first.Telemetry.SnapshotBytes)) != tc.holds {
 				t.Errorf("%d bytes are charged for an image of %d", got, first.Telemetry.SnapshotBytes)
 			}
@@ -157,32 +158,32 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 	t.Run("suspended runs", func(t *testing.T) {
 		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}})
 		for range 4 {
-			wantWaiting(t, run(h, mallory, `await yield_control()`), host.ReasonYield)
+			wantWaiting(t, run(h, mallory, `await yield_control()`), codemode.ReasonYield)
 		}
 		r := run(h, mallory, `await yield_control()`)
-		wantFailure(t, r, host.CodeInvalidInput, host.ReasonTooManySuspended, host.PhaseHost)
+		wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost)
 		for _, want := range []string{"this session has 4 suspended runs", "4 of the host's 8", "quotas.sessionPercent: 50", "tools.codeMode.maxSuspendedRuns"} {
 			if !strings.Contains(r.Error, want) {
 				t.Errorf("no %q in %s", want, r.Error)
 			}
 		}
-		id := wantWaiting(t, run(h, alice, `await yield_control(); return 1`), host.ReasonYield)
+		id := wantWaiting(t, run(h, alice, `await yield_control(); return 1`), codemode.ReasonYield)
 		wantValue(t, h.Wait(ctx, alice, id), "1")
 		if n, err := h.EndSession(ctx, mallory); n != 4 || err != nil {
 			t.Fatal(n, err)
 		}
-		wantWaiting(t, run(h, mallory, `await yield_control()`), host.ReasonYield)
+		wantWaiting(t, run(h, mallory, `await yield_control()`), codemode.ReasonYield)
 	})
 	t.Run("agents", func(t *testing.T) {
 		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}, Quotas: host.Quotas{SessionPercent: 100, AgentPercent: 50}})
 		for i := range 4 {
-			wantWaiting(t, run(h, host.Session{AgentID: "x", SessionID: fmt.Sprint(i)}, `await yield_control()`), host.ReasonYield)
+			wantWaiting(t, run(h, host.Session{AgentID: "x", SessionID: fmt.Sprint(i)}, `await yield_control()`), codemode.ReasonYield)
 		}
 		r := run(h, host.Session{AgentID: "x", SessionID: "5"}, `await yield_control()`)
 		if !strings.Contains(r.Error, "this agent has 4") {
 			t.Error(show(r))
 		}
-		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), host.ReasonYield)
+		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), codemode.ReasonYield)
 	})
 	t.Run("workers", func(t *testing.T) {
 		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
@@ -208,7 +209,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 			runtime.Gosched()
 		}
 		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Wait: 200 * time.Millisecond})
-		wantFailure(t, r, host.CodeUnavailable, "", host.PhaseHost)
+		wantFailure(t, r, codemode.CodeUnavailable, "", codemode.PhaseHost)
 		for _, want := range []string{"every guest worker is busy", "this session has 1 guest workers", "1 of the host's 2", "guest.maxWorkers"} {
 			if !strings.Contains(r.Error, want) {
 				t.Errorf("no %q in %s", want, r.Error)
@@ -229,7 +230,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
 			t.Error(show(r))
 		}
-		wantWaiting(t, h.Exec(host.WithAskingCaller(ctx), alice, host.ExecInput{Code: `return await tools.echo({})`}), host.ReasonApproval)
+		wantWaiting(t, h.Exec(host.WithAskingCaller(ctx), alice, host.ExecInput{Code: `return await tools.echo({})`}), codemode.ReasonApproval)
 	})
 }
 
@@ -242,7 +243,7 @@ func TestSearchesAreBounded(t *testing.T) {
 	code := `const r = await Promise.allSettled(Array.from({length: 500}, (_, i) => tools.search("echo " + i)));
 text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? "answered") + " " + (r[0].reason?.message ?? "")); await yield_control()`
 	r := exec(h, code)
-	id := wantWaiting(t, r, host.ReasonYield)
+	id := wantWaiting(t, r, codemode.ReasonYield)
 	left, queries := h.Engine().LeftToRun(id)
 	if guest := time.Duration(r.Telemetry.GuestCPUMillis * float64(time.Millisecond)); queries <= 0 || left > time.Minute-queries-guest+time.Millisecond {
 		t.Errorf("of a minute %v are left after %v of searches and %v of the guest", left, queries, guest)
@@ -250,7 +251,7 @@ text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? 
 	h.Abort(context.Background(), me, id)
 
 	r = exec(start(t, cfg.WithTimes(func(n *host.Times) { n.Runs.QueryTime = 1 })), code)
-	wantWaiting(t, r, host.ReasonYield)
+	wantWaiting(t, r, codemode.ReasonYield)
 	if said := r.Output[0].Text(); !strings.HasPrefix(said, "500 timeout ") || !strings.Contains(said, "smaller batches") {
 		t.Error(said)
 	}
@@ -290,14 +291,14 @@ func TestARunThatFindsNoRoomIsKept(t *testing.T) {
 	id := wantWaiting(t, exec(first, `const parts = [];
 for (let i = 0; i < 144; i++) parts.push(crypto.getRandomValues(new Uint8Array(65536)));
 await yield_control();
-return parts.length`), host.ReasonYield)
+return parts.length`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	small := start(t, config(16<<20))
 	for range 2 {
 		r := small.Wait(context.Background(), me, id)
-		if r.Reason != host.ReasonQuota || !strings.Contains(r.Error, "kept as it was") || strings.Contains(r.Error, "was ended") {
+		if r.Reason != codemode.ReasonQuota || !strings.Contains(r.Error, "kept as it was") || strings.Contains(r.Error, "was ended") {
 			t.Fatalf("got %s", show(r))
 		}
 	}

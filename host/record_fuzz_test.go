@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -62,8 +63,8 @@ func FuzzStoredRecord(f *testing.F) {
 			h.Abort(context.Background(), me, id)
 		case res.Status == host.StatusFailed && (res.Code == "" || res.Phase == "" || len(res.Error) > 8<<10):
 			t.Errorf("got %.500s", show(res))
-		case res.Reason == host.ReasonSandboxViolation,
-			res.Reason == host.ReasonWorkerCrashed && !strings.Contains(res.Error, "no such pending call"):
+		case res.Reason == codemode.ReasonSandboxViolation,
+			res.Reason == codemode.ReasonWorkerCrashed && !strings.Contains(res.Error, "no such pending call"):
 			t.Errorf("the worker died of it: %.500s", show(res))
 		}
 		if good := exec(h, `return (await tools.echo({ a: 1 })).a`); string(good.Value) != `1` {

@@ -20,31 +20,31 @@ import (
 
 // pluginsChanged keeps the old view when the new one cannot be made: the tools
 // of a plugin that is gone then fail one by one, with its name.
-func (h *Host) pluginsChanged() {
-	h.viewMu.Lock()
-	defer h.viewMu.Unlock()
-	if h.plugins == nil {
+func (vs *views) pluginsChanged() {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.plugins == nil {
 		return // the first view is made once all of them have started
 	}
-	if err := h.refresh(); err != nil {
-		h.log.Error("tools were not updated after a change of plugins", "error", err)
+	if err := vs.refresh(); err != nil {
+		vs.log.Error("tools were not updated after a change of plugins", "error", err)
 	}
 }
 
 // checkOwn refuses rules, tools and namespaces of the embedder that no program could use.
-func (h *Host) checkOwn() error {
+func (vs *views) checkOwn() error {
 	trial := namespaces.NewRegistry()
-	for _, r := range h.cfg.Namespaces {
+	for _, r := range vs.cfg.Namespaces {
 		if err := trial.Register(r); err != nil {
 			return err
 		}
 	}
 	var err error
-	if h.policy, err = h.cfg.Rules.Compile(); err != nil {
+	if vs.policy, err = vs.cfg.Rules.Compile(); err != nil {
 		return fmt.Errorf("rules: %w", err)
 	}
-	h.owners = map[string]bool{catalog.OwnerCore: true}
-	for _, t := range h.cfg.Tools {
+	vs.owners = map[string]bool{catalog.OwnerCore: true}
+	for _, t := range vs.cfg.Tools {
 		if t.Invoke == nil || t.Source == catalog.SourceClient {
 			return fmt.Errorf("tool %q of Config.Tools has no Invoke, or the source of a caller's tools: only tools in ExecInput may", t.Name)
 		}
@@ -54,13 +54,13 @@ func (h *Host) checkOwn() error {
 		if t.Owner == programs.Owner {
 			return fmt.Errorf("tool %q of Config.Tools has the owner %s, which is that of saved programs: choose another", t.Name, programs.Owner)
 		}
-		h.owners[t.Owner] = true
+		vs.owners[t.Owner] = true
 	}
-	for _, r := range h.cfg.Namespaces {
-		if err := checkOwned(r, h.cfg.Tools); err != nil {
+	for _, r := range vs.cfg.Namespaces {
+		if err := checkOwned(r, vs.cfg.Tools); err != nil {
 			return err
 		}
-		h.owners[r.PluginID] = true
+		vs.owners[r.PluginID] = true
 	}
 	return nil
 }
@@ -97,78 +97,78 @@ func checkOwned(r namespaces.Registration, tools []catalog.Tool) error {
 }
 
 // refresh makes a new view of the embedder's tools and the live plugins.
-// The caller holds viewMu.
-func (h *Host) refresh() error {
-	h.saidBefore, h.said = h.said, map[string]bool{}
-	if err := h.refreshHooks(); err != nil {
+// The caller holds mu.
+func (vs *views) refresh() error {
+	vs.saidBefore, vs.said = vs.said, map[string]bool{}
+	if err := vs.refreshHooks(); err != nil {
 		return err
 	}
-	tools := slices.Clone(h.cfg.Tools)
+	tools := slices.Clone(vs.cfg.Tools)
 	regs := map[string][]namespaces.Registration{}
-	for _, r := range h.cfg.Namespaces {
+	for _, r := range vs.cfg.Namespaces {
 		regs[r.PluginID] = append(regs[r.PluginID], r)
 	}
-	if h.plugins != nil {
-		for _, o := range h.plugins.Offers() {
-			if h.impostor(o.PluginID) {
+	if vs.plugins != nil {
+		for _, o := range vs.plugins.Offers() {
+			if vs.impostor(o.PluginID) {
 				continue
 			}
 			for _, t := range o.Tools {
-				tools = append(tools, pluginTool(h.plugins, h.ownerOf(o.PluginID), t))
+				tools = append(tools, pluginTool(vs.plugins, vs.ownerOf(o.PluginID), t))
 			}
-			if regs[o.PluginID] = o.Namespaces; h.cfg.Plugins.isBundled(o.PluginID) {
-				regs[o.PluginID] = h.asCore(o.PluginID, o.Namespaces)
+			if regs[o.PluginID] = o.Namespaces; vs.cfg.Plugins.isBundled(o.PluginID) {
+				regs[o.PluginID] = vs.asCore(o.PluginID, o.Namespaces)
 			}
 		}
 	}
-	if err := h.checkBundledTools(h.cfg.Tools); err != nil {
+	if err := vs.checkBundledTools(vs.cfg.Tools); err != nil {
 		return err
 	}
-	tools = append(tools, h.mcpTools()...)
+	tools = append(tools, vs.mcpTools()...)
 	c, err := catalog.New(tools, catalog.Options{
-		DefaultLimit: int(h.settings.SearchLimit),
-		MaxLimit:     int(h.settings.MaxSearchLimit),
-		Schemas:      h.schemas,
+		DefaultLimit: int(vs.settings.SearchLimit),
+		MaxLimit:     int(vs.settings.MaxSearchLimit),
+		Schemas:      vs.schemas,
 	})
 	if err != nil {
 		return err
 	}
-	registry, refused := h.register(regs)
-	v := view.New(c, registry, h.mcpNames)
+	registry, refused := vs.register(regs)
+	v := view.New(c, registry, vs.mcpNames)
 	v.Refused = refused
-	for name := range h.connecting() {
+	for name := range vs.Connecting() {
 		if !slices.Contains(v.Owners(), run.OfServers+name) {
 			v.Connecting = append(v.Connecting, name)
 		}
 	}
 	slices.Sort(v.Connecting)
-	h.view.Store(v)
-	h.toolWatchers.notify()
+	vs.view.Store(v)
+	vs.watchers.notify()
 	// A cell's first search must not wait until a large catalog is indexed.
-	h.background.Go(func() { c.Search("tool", 1) })
+	vs.indexing.Go(func() { c.Search("tool", 1) })
 	return nil
 }
 
 // impostor reports whether a plugin has taken the name of an owner of the
 // embedder's. With that name it would own the embedder's tools.
-func (h *Host) impostor(pluginID string) bool {
-	if !h.isBuiltIn(pluginID) {
+func (vs *views) impostor(pluginID string) bool {
+	if !vs.isBuiltIn(pluginID) {
 		return false
 	}
-	h.sayOnce("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
+	vs.sayOnce("a plugin has the name of an owner of built-in tools and is left out: rename it", "plugin", pluginID)
 	return true
 }
 
 // register makes a registry of namespaces by plugin. If a plugin's namespaces are refused, it
 // loses all of them, with a line in the log, and is in refused.
-func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
+func (vs *views) register(byPlugin map[string][]namespaces.Registration) (registry *namespaces.Registry, refused map[string]error) {
 	// The embedder's own first, then the bundled plugins' namespaces, else in order of id: if
 	// two claim one global, always the same one gets it.
 	rank := func(id string) int {
 		switch {
-		case h.isBuiltIn(id):
+		case vs.isBuiltIn(id):
 			return 0
-		case h.cfg.Plugins.isBundled(id):
+		case vs.cfg.Plugins.isBundled(id):
 			return 1
 		}
 		return 2
@@ -179,9 +179,9 @@ func (h *Host) register(byPlugin map[string][]namespaces.Registration) (registry
 	registry, refused = namespaces.NewRegistry(), make(map[string]error)
 	for _, id := range ids {
 		next := registry.All() // bundled plugins' namespaces and the embedder's share an owner
-		next = append(slices.DeleteFunc(next, func(r namespaces.Registration) bool { return r.PluginID != h.ownerOf(id) }), byPlugin[id]...)
-		if err := registry.Replace(h.ownerOf(id), next); err != nil {
-			h.sayOnce("namespaces of a plugin were refused", "plugin", id, "error", err)
+		next = append(slices.DeleteFunc(next, func(r namespaces.Registration) bool { return r.PluginID != vs.ownerOf(id) }), byPlugin[id]...)
+		if err := registry.Replace(vs.ownerOf(id), next); err != nil {
+			vs.sayOnce("namespaces of a plugin were refused", "plugin", id, "error", err)
 			refused[id] = err
 		}
 	}
@@ -237,13 +237,13 @@ func inverseOf(f func(catalog.Inverse)) func(protocol.Inverse) {
 }
 
 // mcpChanged makes a new view once the host has one.
-func (h *Host) mcpChanged() {
-	h.viewMu.Lock()
-	defer h.viewMu.Unlock()
-	if h.view.Load() == nil {
+func (vs *views) mcpChanged() {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.view.Load() == nil {
 		return
 	}
-	if err := h.refresh(); err != nil {
-		h.log.Error("tools were not updated after a change of MCP servers", "error", err)
+	if err := vs.refresh(); err != nil {
+		vs.log.Error("tools were not updated after a change of MCP servers", "error", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
@@ -164,7 +165,7 @@ func TestASuspendedRunOverAReload(t *testing.T) {
 	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
-	id := wantWaiting(t, exec(h, `await Morph.say(); await tools.morph_turned({word: "a"}); await yield_control();`+afterReload), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await Morph.say(); await tools.morph_turned({word: "a"}); await yield_control();`+afterReload), codemode.ReasonYield)
 	m.reload(t, h, "new")
 	wantFields(t, h.Wait(context.Background(), me, id), map[string][]string{
 		"say":      {`["","new"]`},
@@ -181,7 +182,7 @@ func TestASuspendedRunOverACompatibleReload(t *testing.T) {
 	t.Parallel()
 	m := newMorphing(t, "old")
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: string(m)}})
-	id := wantWaiting(t, exec(h, `await Morph.turned({word: "a"}); await yield_control(); return [await Morph.say(), await Morph.turned({word: "b"}), await tools.morph_gone({word: "c"})]`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await Morph.turned({word: "a"}); await yield_control(); return [await Morph.say(), await Morph.turned({word: "b"}), await tools.morph_gone({word: "c"})]`), codemode.ReasonYield)
 	for range 3 {
 		m.reload(t, h, "old")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -42,7 +43,7 @@ func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := &trapStore{Store: openDir(t, mkdir(t))}
 			h := start(t, host.Config{Store: store})
-			id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+			id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 			aborted := make(chan *host.Result, 1)
 			store.next(func() error {
 				go func() { aborted <- h.Abort(context.Background(), me, id) }()
@@ -54,7 +55,7 @@ func TestAnAbortBesideAWaitThatFails(t *testing.T) {
 			}
 			select {
 			case r := <-aborted:
-				wantFailure(t, r, host.CodeAborted, "", host.PhaseHost)
+				wantFailure(t, r, codemode.CodeAborted, "", codemode.PhaseHost)
 			case <-t.Context().Done():
 				t.Fatal("the abort hangs")
 			}
@@ -73,10 +74,10 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 	t.Run("in a wait", func(t *testing.T) {
 		store := &trapStore{Store: openDir(t, mkdir(t))}
 		h := start(t, host.Config{Store: store})
-		id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+		id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 		store.next(boom)
-		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInternal, "", host.PhaseHost)
-		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInternal, "", codemode.PhaseHost)
+		wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 		if taken := h.Engine().Taken(); len(taken) != 0 {
 			t.Errorf("the host still holds %v", taken)
 		}
@@ -84,7 +85,7 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 	t.Run("at its end", func(t *testing.T) {
 		store := &trapStore{Store: openDir(t, mkdir(t))}
 		h := start(t, host.Config{Store: store})
-		id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+		id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 		store.next(boom)
 		h.Engine().Expire(id)
 		if taken := h.Engine().Taken(); len(taken) != 0 {
@@ -97,14 +98,14 @@ func TestAStorePanicLeavesNoRunActive(t *testing.T) {
 		g := newGate()
 		tools := []catalog.Tool{g.tool("slow")}
 		first := start(t, host.Config{Store: openDir(t, dir), Tools: tools})
-		id := wantWaiting(t, exec(first, `const slow = tools.slow(); await yield_control(); return await slow`), host.ReasonPendingTools)
+		id := wantWaiting(t, exec(first, `const slow = tools.slow(); await yield_control(); return await slow`), codemode.ReasonPendingTools)
 		<-g.entered
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
 		h := start(t, host.Config{Store: journalPanics{openDir(t, dir)}, Tools: tools})
-		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInternal, "", host.PhaseHost)
-		wantFailure(t, h.Wait(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+		wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInternal, "", codemode.PhaseHost)
+		wantFailure(t, h.Wait(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	})
 }
 
@@ -130,7 +131,7 @@ func TestAWaitThatFailsBesideCloseKeepsTheRun(t *testing.T) {
 	dir := mkdir(t)
 	store := &trapStore{Store: openDir(t, dir)}
 	h := start(t, host.Config{Store: store})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	closed := make(chan error, 1)
 	store.next(func() error {
 		go func() { closed <- h.Close() }()
@@ -166,10 +167,10 @@ func TestAnAbortWhoseStorePanicsLeavesNoRunActive(t *testing.T) {
 	t.Parallel()
 	store := &claimPanics{Store: openDir(t, mkdir(t))}
 	h := start(t, host.Config{Store: store})
-	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	store.armed.Store(true)
-	wantFailure(t, h.Abort(t.Context(), me, id), host.CodeInternal, "", host.PhaseHost)
-	wantFailure(t, h.Abort(t.Context(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
+	wantFailure(t, h.Abort(t.Context(), me, id), codemode.CodeInternal, "", codemode.PhaseHost)
+	wantFailure(t, h.Abort(t.Context(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	if taken := h.Engine().Taken(); len(taken) != 0 {
 		t.Errorf("the host still holds %v", taken)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // contractPrograms are the programs by which the guest's globals are tested, each made one
@@ -65,7 +66,7 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 		if strings.Contains(name, "grows while it is read") {
 			continue // it is about a time limit
 		}
-		if res := exec(first, code); res.Status == host.StatusWaiting && res.Reason == host.ReasonYield {
+		if res := exec(first, code); res.Status == host.StatusWaiting && res.Reason == codemode.ReasonYield {
 			waiting[res.RunID] = name
 		}
 	}
@@ -86,7 +87,7 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 	alone := start(t, host.Config{Store: openDir(t, copied), Settings: settings})
 	for id, name := range waiting {
 		want, got := both.Wait(ctx, me, id), alone.Wait(ctx, me, id)
-		if want.Reason == host.ReasonRestoreFailed || got.Reason == host.ReasonReplayDiverged || outcomeOf(got) != outcomeOf(want) {
+		if want.Reason == codemode.ReasonRestoreFailed || got.Reason == codemode.ReasonReplayDiverged || outcomeOf(got) != outcomeOf(want) {
 			t.Errorf("%s\nby the old guest %s\nby a replay      %s", name, outcomeOf(want), outcomeOf(got))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -20,7 +21,7 @@ import (
 func suspendedByAnotherBuild(t *testing.T, dir, code string, tools ...catalog.Tool) (id string) {
 	t.Helper()
 	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
-	id = wantWaiting(t, exec(h, code), host.ReasonYield)
+	id = wantWaiting(t, exec(h, code), codemode.ReasonYield)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
 		kept.push(crypto.randomUUID(), Date.now()); text("before"); const asked = kept.join();
 		await yield_control(asked); await yield_control(); return kept.join() === asked`)
 	second := start(t, host.Config{Store: openDir(t, dir)})
-	wantWaiting(t, second.Wait(ctx, me, id), host.ReasonYield)
+	wantWaiting(t, second.Wait(ctx, me, id), codemode.ReasonYield)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +115,14 @@ func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
 	var calls []catalog.Invocation
 	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: old}})
 	id := wantWaiting(t, exec(first, `let o = {big: new Array(200_000).fill(0.5)}; o.self = o; const weak = new WeakRef(o); o = null;
-		await yield_control(); await tools.count({gone: weak.deref() === undefined}); await yield_control(); return "done"`), host.ReasonYield)
-	wantWaiting(t, first.Wait(ctx, me, id), host.ReasonYield)
+		await yield_control(); await tools.count({gone: weak.deref() === undefined}); await yield_control(); return "done"`), codemode.ReasonYield)
+	wantWaiting(t, first.Wait(ctx, me, id), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}})
 	got := second.Wait(ctx, me, id)
-	wantFailure(t, got, host.CodeInvalidInput, host.ReasonReplayDiverged, host.PhaseHost)
+	wantFailure(t, got, codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost)
 	if !strings.Contains(got.Error, "in turn 2 it asked for something else") || len(calls) != 1 || !got.Dispatched {
 		t.Errorf("%d calls, %s", len(calls), show(got))
 	}
@@ -141,15 +142,15 @@ func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
 		await yield_control(); return n`, echo("echo"))
 	h := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
 	got := h.Wait(ctx, me, id)
-	wantFailure(t, got, host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	wantFailure(t, got, codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
 	if !strings.Contains(got.Error, "it has got more than is kept for that") || !strings.Contains(got.Error, "guest.builds") {
 		t.Errorf("got %s", show(got))
 	}
 }
 
 // upgrade returns what UpgradeRuns says.
-func upgrade(ctx context.Context, h *host.Host, o host.UpgradeOptions) (list []host.UpgradedRun, err error) {
-	for u, e := range h.UpgradeRuns(ctx, o) {
+func upgrade(ctx context.Context, h *host.Host, o codemode.UpgradeOptions) (list []codemode.UpgradedRun, err error) {
+	for u, e := range h.Runs().Upgrade(ctx, o) {
 		if e != nil {
 			err = e
 			continue
@@ -166,20 +167,20 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 	h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}})
 	var ids []string
 	for i := range 3 {
-		ids = append(ids, wantWaiting(t, exec(h, fmt.Sprintf(`await yield_control(); return %d`, i)), host.ReasonYield))
+		ids = append(ids, wantWaiting(t, exec(h, fmt.Sprintf(`await yield_control(); return %d`, i)), codemode.ReasonYield))
 	}
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, host.Config{Store: openDir(t, dir)})
 	for range 2 { // which changes nothing
-		if done, err := upgrade(ctx, second, host.UpgradeOptions{DryRun: true}); err != nil || len(done) != 3 || done[0].Err != nil {
+		if done, err := upgrade(ctx, second, codemode.UpgradeOptions{DryRun: true}); err != nil || len(done) != 3 || done[0].Err != nil {
 			t.Fatalf("a dry run: %+v, %v", done, err)
 		}
 	}
 	interrupted, interrupt := context.WithCancel(ctx)
 	defer interrupt()
-	for u, err := range second.UpgradeRuns(interrupted, host.UpgradeOptions{}) {
+	for u, err := range second.Runs().Upgrade(interrupted, codemode.UpgradeOptions{}) {
 		if err == nil {
 			ids = append(ids, u.ID)
 			interrupt()
@@ -191,7 +192,7 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 		t.Errorf("%d runs were upgraded until the interruption, want 1", len(ids)-3)
 	}
 	ids = ids[:3]
-	done, err := upgrade(ctx, second, host.UpgradeOptions{})
+	done, err := upgrade(ctx, second, codemode.UpgradeOptions{})
 	if err != nil || len(done) != 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -200,7 +201,7 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 			t.Errorf("%s: %v", u.ID, u.Err)
 		}
 	}
-	if done, err := upgrade(ctx, second, host.UpgradeOptions{}); err != nil || len(done) != 0 {
+	if done, err := upgrade(ctx, second, codemode.UpgradeOptions{}); err != nil || len(done) != 0 {
 		t.Errorf("the second time: %+v, %v", done, err)
 	}
 	for i, id := range ids {
@@ -220,19 +221,19 @@ func TestAProgramThatHasNotStartedNeedsNoOldGuest(t *testing.T) {
 		return start(t, cfg)
 	}
 	first := on(anotherGuest(t))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(ctx), me, host.ExecInput{Code: `await yield_control(); return 42`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(ctx), me, host.ExecInput{Code: `await yield_control(); return 42`}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := on("")
-	if list, err := second.AllRuns(ctx); err != nil || len(list) != 1 || list[0].Foreign {
+	if list, err := second.Runs().All(ctx); err != nil || len(list) != 1 || list[0].Foreign {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if done, err := upgrade(ctx, second, host.UpgradeOptions{}); err != nil || len(done) != 0 {
+	if done, err := upgrade(ctx, second, codemode.UpgradeOptions{}); err != nil || len(done) != 0 {
 		t.Errorf("upgraded %+v, %v", done, err)
 	}
 	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
-	wantWaiting(t, second.Wait(ctx, me, id), host.ReasonYield)
+	wantWaiting(t, second.Wait(ctx, me, id), codemode.ReasonYield)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,12 +247,12 @@ func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
 	ctx, dir, tool := t.Context(), mkdir(t), owned("read", "notes")
 	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return (await tools.call("quoin:notes:read", {n: 1})).n`, tool)
 	second := start(t, host.Config{Store: openDir(t, dir)})
-	before, err := second.Run(ctx, id)
+	before, err := second.Runs().Get(ctx, id)
 	if err != nil || !before.Foreign {
 		t.Fatalf("%+v, %v", before, err)
 	}
-	wantFailure(t, second.Wait(ctx, me, id), host.CodeInvalidInput, host.ReasonToolsMissing, host.PhaseHost)
-	if after, err := second.Run(ctx, id); err != nil || after.GuestBuild != before.GuestBuild || !after.Foreign {
+	wantFailure(t, second.Wait(ctx, me, id), codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost)
+	if after, err := second.Runs().Get(ctx, id); err != nil || after.GuestBuild != before.GuestBuild || !after.Foreign {
 		t.Errorf("%+v, %v; before %+v", after, err, before)
 	}
 	if err := second.Close(); err != nil {
@@ -282,9 +283,9 @@ func TestUpgradeLeavesWhatIsNotItsOwn(t *testing.T) {
 	}
 	claim.Release()
 	h := start(t, host.Config{Store: endsAtClaim{store, ended}})
-	done, err := upgrade(ctx, h, host.UpgradeOptions{})
+	done, err := upgrade(ctx, h, codemode.UpgradeOptions{})
 	var left *host.Error
-	if err != nil || len(done) != 1 || done[0].ID != id || !errors.As(done[0].Err, &left) || left.Reason != host.ReasonRunBusy {
+	if err != nil || len(done) != 1 || done[0].ID != id || !errors.As(done[0].Err, &left) || left.Reason != codemode.ReasonRunBusy {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if now, err := store.Get(ctx, id); err != nil || now.GuestBuild != rec.GuestBuild || now.Moving == "" {
@@ -309,7 +310,7 @@ func (s endsAtClaim) Claim(ctx context.Context, id string) (runstore.Claim, erro
 func awaitCalls(t *testing.T, h *host.Host, id string, n int) {
 	t.Helper()
 	for {
-		list, err := h.AllRuns(context.Background())
+		list, err := h.Runs().All(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +331,7 @@ func TestAReplayedRunIsItsHosts(t *testing.T) {
 	before := cfg
 	before.Guests.Path = anotherGuest(t)
 	first := start(t, kept(t, dir, before))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow({n: 1})`}), host.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow({n: 1})`}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

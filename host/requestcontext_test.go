@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -49,7 +50,7 @@ func TestCallsHaveTheValuesOfTheirRequest(t *testing.T) {
 	defer cancel()
 	const twice = `const a = await tools.whoami(); await yield_control(); return [a, await tools.whoami()]`
 	r := h.Exec(bounded, me, host.ExecInput{Code: twice})
-	wantValue(t, h.Wait(asTenant("globex"), me, wantWaiting(t, r, host.ReasonYield)), `[["whoami","acme","session",true,true],["whoami","globex","session",false,true]]`)
+	wantValue(t, h.Wait(asTenant("globex"), me, wantWaiting(t, r, codemode.ReasonYield)), `[["whoami","acme","session",true,true],["whoami","globex","session",false,true]]`)
 
 	r = exec(h, `return await tools.whoami().catch((e) => [e.message, e.code, e.effectStatus])`)
 	wantValue(t, r, `["The call of \"whoami\" was blocked before execution: no tenant","blocked","none"]`)
@@ -67,7 +68,7 @@ func TestTheRequestEndsItsCalls(t *testing.T) {
 	go func() { done <- h.Exec(ctx, me, host.ExecInput{Code: `return await tools.slow()`}) }()
 	<-g.entered
 	cancel(errHangUp)
-	wantFailure(t, <-done, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, <-done, codemode.CodeAborted, "", codemode.PhaseHost)
 	if cause := <-g.ended; !errors.Is(cause, errHangUp) {
 		t.Errorf("the call ended with %v, want %v", cause, errHangUp)
 	}
@@ -106,7 +107,7 @@ func TestCallsOutliveTheirRequest(t *testing.T) {
 	h := start(t, host.Config{Tools: []catalog.Tool{slow}})
 	ctx, cancel := context.WithCancel(asTenant("acme"))
 	r := h.Exec(ctx, me, host.ExecInput{Code: `const p = tools.slow(); await yield_control(); return await p`})
-	id := wantWaiting(t, r, host.ReasonPendingTools)
+	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	cancel()
 	<-g.entered
 	close(g.open)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -31,14 +32,14 @@ func TestRunsSurviveTheHost(t *testing.T) {
 	id := wantWaiting(t, exec(first, `
 const kept = await tools.echo({n: 41});
 await yield_control();
-return (await tools.echo({n: kept.n + 1})).n`), host.ReasonYield)
+return (await tools.echo({n: kept.n + 1})).n`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, first.Wait(context.Background(), me, id), host.CodeUnavailable, "", host.PhaseHost)
+	wantFailure(t, first.Wait(context.Background(), me, id), codemode.CodeUnavailable, "", codemode.PhaseHost)
 
 	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
-	wantFailure(t, second.Wait(context.Background(), host.Session{SessionID: "x"}, id), host.CodeInvalidInput, host.ReasonWrongSession, host.PhaseInput)
+	wantFailure(t, second.Wait(context.Background(), host.Session{SessionID: "x"}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
 	r := second.Wait(context.Background(), me, id)
 	wantValue(t, r, `42`)
 	if r.Telemetry.CallCount != 2 {
@@ -83,7 +84,7 @@ func TestDamagedRunsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestDamagedRunsAreRefused(t *testing.T) {
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
 	whole[len(whole)/2] ^= 1
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestForeignBuildsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	first := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), host.ReasonYield)
+	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,5 +131,5 @@ func TestForeignBuildsAreRefused(t *testing.T) {
 	}
 	claim.Release()
 	second := start(t, host.Config{Store: openDir(t, dir)})
-	wantFailure(t, second.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRestoreFailed, host.PhaseHost)
+	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/namespaces"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/protocol"
@@ -44,7 +45,7 @@ func TestARunThatStartsWhileItsPluginRestarts(t *testing.T) {
 	}
 	wantValue(t, exec(killed(), `return Array.isArray((await Issues.list()).items)`), `true`)
 	h := killed()
-	id := wantWaiting(t, exec(h, `await yield_control(); return Array.isArray((await Issues.list()).items)`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); return Array.isArray((await Issues.list()).items)`), codemode.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `true`)
 }
 
@@ -64,7 +65,7 @@ func TestAPluginThatIsNotUpYetHasItsOwnSentence(t *testing.T) {
 	h := start(t, c)
 	const touch = `return (await Issues.list()).items.length`
 	wantMessage(t, exec(h, touch), "It may be of a plugin that is still starting (issues): then run the program again in a few seconds.")
-	id := wantWaiting(t, exec(h, `await yield_control(); `+touch), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); `+touch), codemode.ReasonYield)
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestAScopeThatWasNotReadyIsAskedForAgain(t *testing.T) {
 	id := wantWaiting(t, exec(h, `
 let first; try { Notes.who } catch (e) { first = [e.code, e.effectStatus, e.retryable] }
 await yield_control();
-return [first, Notes.who, await Notes.get({id: 1})]`), host.ReasonYield)
+return [first, Notes.who, await Notes.get({id: 1})]`), codemode.ReasonYield)
 	back.Store(true)
 	wantValue(t, h.Wait(context.Background(), me, id), `[["plugin_restarting","none",true],"session",{"id":1}]`)
 }

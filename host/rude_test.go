@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins"
@@ -45,7 +46,7 @@ func TestRudePlugin(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := eventually(t, h, tc.code)
-			wantFailure(t, r, host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
+			wantFailure(t, r, codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge)
 			if !r.Dispatched || !strings.Contains(r.Error, tc.say) {
 				t.Errorf("got %s, want dispatched and %q", show(r), tc.say)
 			}
@@ -56,7 +57,7 @@ func TestRudePlugin(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		r := h.Exec(ctx, me, host.ExecInput{Code: waitForRude + `await Rude.hang({obey: true})`, Wait: 3 * time.Second})
-		wantWaiting(t, r, host.ReasonPendingTools)
+		wantWaiting(t, r, codemode.ReasonPendingTools)
 		fine(t)
 	})
 	t.Run("floods the log", func(t *testing.T) {
@@ -198,9 +199,9 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
-			feed := first.Subscribe(ctx)
+			feed := first.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 			id := wantWaiting(t, first.Exec(context.Background(), me, host.ExecInput{Wait: soon, Code: `
-try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8, r.epoch > 1] } catch (e) { return [e.effectStatus, e.code] }`}), host.ReasonPendingTools)
+try { const r = await Rude.` + tc.verb + `(); return [r.attempt, r.key.length > 8, r.epoch > 1] } catch (e) { return [e.effectStatus, e.code] }`}), codemode.ReasonPendingTools)
 			for e := range feed {
 				if e.Kind == trajectory.CallProgress {
 					break // the plugin has the call
@@ -226,7 +227,7 @@ const o = (await tools.describe("rude_look")).output;
 return [o.type, o.properties.dir.description, o.required.includes("pid"), d.examples[0].input.message,
 	/dir: string/.test(file), /working directory/.test(file), /"No\./.test(example)]`),
 		`["object","working directory",true,"No.",true,true,true]`)
-	definition, _ := h.Definitions(me)
+	definition, _ := h.Catalog(me).Definitions()
 	if text := definition.Description; !strings.Contains(text, "rude_look") || !strings.Contains(text, "dir: string") {
 		t.Errorf("the prompt does not say what rude_look returns:\n%s", text)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
@@ -94,7 +95,7 @@ func TestDeniedToolsDoNotExist(t *testing.T) {
 	if r.Telemetry.CatalogSize != 3 || r.Telemetry.Sources["quoin"] != 3 {
 		t.Errorf("a denied tool is counted: %+v", r.Telemetry)
 	}
-	if got := fmt.Sprint(h.Tools(host.Session{}), h.Namespaces(host.Session{})); strings.Contains(got, "close_ticket") || strings.Contains(got, "Desk") {
+	if got := fmt.Sprint(h.Catalog(host.Session{}).Tools(), h.Catalog(host.Session{}).Namespaces()); strings.Contains(got, "close_ticket") || strings.Contains(got, "Desk") {
 		t.Errorf("the host lists a denied tool or its namespace: %s", got)
 	}
 }
@@ -125,7 +126,7 @@ func TestRulesPerSession(t *testing.T) {
 		r := h.Exec(context.Background(), tc.s, host.ExecInput{Code: `return [...ALL_TOOLS.map(t => t.id), ...Object.keys(namespaces)]`, Rules: tc.rules})
 		wantValue(t, r, tc.want)
 		if tc.rules.Empty() {
-			if n := len(h.Tools(tc.s)) + len(h.Namespaces(tc.s)); n != strings.Count(tc.want, ",")+1 {
+			if n := len(h.Catalog(tc.s).Tools()) + len(h.Catalog(tc.s).Namespaces()); n != strings.Count(tc.want, ",")+1 {
 				t.Errorf("%+v: the host lists %d tools and namespaces", tc.s, n)
 			}
 		}
@@ -141,7 +142,7 @@ func TestBadRules(t *testing.T) {
 	}
 	h := start(t, host.Config{})
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: `return 1`, Rules: policy.Rules{Allow: []string{"plugin:x"}}})
-	wantFailure(t, r, host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+	wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 	if !strings.Contains(r.Error, `allow[0] is "plugin:x"`) {
 		t.Errorf("error %q does not name the pattern", r.Error)
 	}
@@ -234,7 +235,7 @@ func TestAnEmptyAllowListLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := first.Exec(context.Background(), me, host.ExecInput{Code: `const before = ALL_TOOLS.length; await yield_control(); return before + (await tools.search("")).length`, Rules: tc.in})
-			id := wantWaiting(t, r, host.ReasonYield)
+			id := wantWaiting(t, r, codemode.ReasonYield)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ type RunEvent struct {
 	// Event is about the run or one of its nested calls: its start, progress and end.
 	Event *trajectory.Event
 	// Output is what the program has put out, at the end of the turn in which it did.
-	Output *Output
+	Output *codemode.Output
 	// Approval is what a person is asked.
 	Approval *PendingApproval
 	// Result is the last: what start has returned, or why it has returned nothing.
@@ -73,7 +73,7 @@ func (h *Host) Events(ctx context.Context, start func(ctx context.Context) *Resu
 			case <-ended:
 				if pass() && panicked == nil {
 					if res == nil {
-						res = codemode.Errorf(CodeInternal, "", PhaseHost, "%s", noResult).Result()
+						res = codemode.Errorf(codemode.CodeInternal, "", codemode.PhaseHost, "%s", noResult).Result()
 					}
 					yield(RunEvent{Result: res}, res.Err())
 				}

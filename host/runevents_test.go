@@ -92,14 +92,14 @@ func TestAQuestionIsAValue(t *testing.T) {
 			if !slices.Contains(a.Allowed, string(policy.AllowOnce)) || string(a.Input) != `{"n":1}` || len(a.Questions) != 0 {
 				return fmt.Errorf("it is %+v", a)
 			}
-			_, err := h.Decide(context.Background(), a.ID, policy.AllowOnce, "ada")
+			_, err := h.Approvals().Decide(context.Background(), a.ID, policy.AllowOnce, "ada")
 			return err
 		}},
 		{`return await tools.order({}).then(() => 7)`, "asks shop asks before order can go on", func(a host.PendingApproval) error {
 			if len(a.Allowed) != 0 || len(a.Questions) != 1 || a.Questions[0].Kind != codemode.QuestionForm {
 				return fmt.Errorf("it is %+v", a)
 			}
-			_, err := h.AnswerQuestion(context.Background(), a.ID, replies{"a": accepted(`{"size":"M"}`)}, "ada")
+			_, err := h.Approvals().Answer(context.Background(), a.ID, replies{"a": accepted(`{"size":"M"}`)}, "ada")
 			return err
 		}},
 	} {
@@ -109,7 +109,7 @@ func TestAQuestionIsAValue(t *testing.T) {
 		if !slices.Contains(words, tc.asks) || err != nil {
 			t.Errorf("got %q, %v", words, err)
 		}
-		id := wantWaiting(t, r, host.ReasonApproval)
+		id := wantWaiting(t, r, codemode.ReasonApproval)
 		if len(r.PendingApprovals) != 1 || r.PendingApprovals[0].CallID != r.PendingToolCalls[0].ID || r.PendingApprovals[0].Expires.Before(time.Now()) {
 			t.Fatalf("it waits for %+v", r.PendingApprovals)
 		}
@@ -137,7 +137,7 @@ func TestEventsLeftEarly(t *testing.T) {
 			break
 		}
 	}
-	wantFailure(t, res, host.CodeAborted, "", host.PhaseHost)
+	wantFailure(t, res, codemode.CodeAborted, "", codemode.PhaseHost)
 
 	defer func() {
 		if p := recover(); p != "mine" {
@@ -159,9 +159,9 @@ func TestEventsWithoutAResult(t *testing.T) {
 	} {
 		words, res, err := story(h, run, nil)
 		var e *host.Error
-		if !slices.Equal(words, []string{"result failed"}) || !errors.As(err, &e) || e.Code != host.CodeInternal {
+		if !slices.Equal(words, []string{"result failed"}) || !errors.As(err, &e) || e.Code != codemode.CodeInternal {
 			t.Errorf("%s: got %q, %v", name, words, err)
 		}
-		wantFailure(t, res, host.CodeInternal, "", host.PhaseHost)
+		wantFailure(t, res, codemode.CodeInternal, "", codemode.PhaseHost)
 	}
 }

@@ -3,12 +3,9 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"time"
 
-	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
-	"github.com/quoinhq/quoin/host/policy"
 )
 
 // Wait resumes a suspended run. It returns like Exec, as soon as something has changed for the
@@ -42,62 +39,6 @@ func (h *Host) Answer(ctx context.Context, s Session, runID, callID string, a To
 // run may ask. The error is an *Error.
 func (h *Host) PendingInput(ctx context.Context, s Session, runID, callID string) (json.RawMessage, error) {
 	return h.engine.PendingInput(ctx, s, runID, callID)
-}
-
-// Approvals lists the calls that wait for a person, of every run in the store of
-// approvals, or those that f chooses.
-func (h *Host) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
-	return policy.Select(ctx, h.cfg.Approvals.Store, f, time.Now())
-}
-
-// Decide enters what a person has decided about an approval; by says who, for the
-// record. It returns the approval as it is then. The same decision again is no
-// error. See policy.Decide for the errors.
-//
-// A caller of Decide may allow anything: the embedder decides who may call it.
-func (h *Host) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
-	a, err := policy.Decide(ctx, h.cfg.Approvals.Store, id, d, by, time.Now())
-	return h.decided(ctx, a, err)
-}
-
-// decided resumes the run of an approval if no process has the run.
-func (h *Host) decided(ctx context.Context, a *policy.Approval, err error) (*policy.Approval, error) {
-	if err == nil {
-		h.engine.Decided(ctx, a.RunID)
-	}
-	return a, err
-}
-
-// AllowEdited is Decide with allow-once for another input than the call's own. See
-// policy.AllowEdited.
-func (h *Host) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
-	a, err := policy.AllowEdited(ctx, h.cfg.Approvals.Store, id, input, by, time.Now())
-	return h.decided(ctx, a, err)
-}
-
-// AnswerQuestion enters what a person has answered to the questions of an approval, by
-// question id. See policy.Answer.
-func (h *Host) AnswerQuestion(ctx context.Context, id string, answers map[string]QuestionAnswer, by string) (*policy.Approval, error) {
-	a, err := policy.Answer(ctx, h.cfg.Approvals.Store, id, answers, by, time.Now())
-	return h.decided(ctx, a, err)
-}
-
-// AnswerAuthorization accepts every pending question that asks to sign in to an MCP
-// server, and returns how many there were. Owns chooses sessions; nil is all. See
-// policy.AnswerAuthorization.
-func (h *Host) AnswerAuthorization(ctx context.Context, server string, owns func(Session) bool, by string) (answered int, err error) {
-	return policy.AnswerAuthorization(ctx, h.cfg.Approvals.Store, server, owns, by, time.Now())
-}
-
-// Grants lists what was decided with allow-always and still answers, oldest first.
-func (h *Host) Grants(ctx context.Context) ([]*policy.Grant, error) {
-	return policy.LiveGrants(ctx, h.cfg.Approvals.Store, time.Now())
-}
-
-// RevokeGrant forgets an allow-always: the next call that it would have answered
-// asks again. The error is policy.ErrNotFound if there is no such grant.
-func (h *Host) RevokeGrant(ctx context.Context, id string) error {
-	return h.cfg.Approvals.Store.Forget(ctx, id)
 }
 
 // Exec runs a program until it returns, fails, yields, or a person has been asked
@@ -135,48 +76,6 @@ func (h *Host) EndSession(ctx context.Context, s Session) (ended int, err error)
 func (h *Host) Deliver(ctx context.Context, s Session, runID string, wait time.Duration) *Delivery {
 	d := h.engine.Deliver(ctx, s, runID, wait)
 	return &Delivery{Result: d.Result, delivery: d}
-}
-
-// Runs lists the runs of a session that have not ended, oldest first: the runs of this process
-// and the runs in its store. If s names no agent turn, it lists the runs of every turn. A run
-// that another process drives is listed as the store knows it.
-func (h *Host) Runs(ctx context.Context, s Session) ([]RunInfo, error) {
-	return h.engine.Runs(ctx, s)
-}
-
-// UpgradeRuns replays suspended runs that another build of the guest has suspended on the
-// build of this host, whether the host has the other build or not, and reports the outcome of
-// each once it is known. It calls no tool. A run with a non-nil Err stays as it was. The end
-// of ctx, or of the loop, ends it early, and what it has done stays. The error is not nil once
-// at most, at the end: the runs cannot be listed, or ctx has ended. Any session's runs are
-// upgraded: the embedder decides who may call it.
-func (h *Host) UpgradeRuns(ctx context.Context, o UpgradeOptions) iter.Seq2[UpgradedRun, error] {
-	return h.engine.Upgrade(ctx, o)
-}
-
-// AllRuns is Runs of every session.
-func (h *Host) AllRuns(ctx context.Context) ([]RunInfo, error) {
-	return h.engine.AllRuns(ctx)
-}
-
-// Run describes a run of any session that has not ended; RunInfo.Session says which session it
-// belongs to. The error for a run that is not there is an *Error.
-func (h *Host) Run(ctx context.Context, runID string) (RunInfo, error) {
-	return h.engine.Run(ctx, runID)
-}
-
-// ReportPanic logs a panic as an error, with the stack of its goroutine, and counts it
-// in the metric quoin_panics_total. The parameter during is the label of the metric:
-// one of a few words for what was running. Call it with what recover has returned, in the
-// deferred function that has called recover; args are further attributes of the log.
-func (h *Host) ReportPanic(during string, recovered any, args ...any) {
-	h.engine.ReportPanic(during, recovered, args...)
-}
-
-// ReportDenied counts that a session was not given something, and warns of it in the
-// log.
-func (h *Host) ReportDenied(s Session, d *quota.Denied) {
-	h.engine.ReportDenied(s, d)
 }
 
 // Delivery is the Result of a Deliver on its way to who asked for it. Its methods are

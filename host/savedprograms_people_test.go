@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 )
@@ -17,7 +18,7 @@ import (
 func saved(t *testing.T, h *host.Host, name, value string, replace bool) {
 	t.Helper()
 	wantValue(t, h.Exec(t.Context(), me, host.ExecInput{Code: "return " + value}), value)
-	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: name, Replace: replace}, "test"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: name, Replace: replace}, "test"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -51,7 +52,7 @@ func TestApprovalsAreOfTheSavedProgram(t *testing.T) {
 			cfg := desk.config([]catalog.Tool{echo("echo")}, append(tc.hooks, asks(policy.ApprovalRequest{}, "quoin:programs:answer"))...)
 			cfg.Programs.Store = store
 			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: start0}), host.ReasonApproval)
+			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: start0}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -71,12 +72,12 @@ func TestAllowAlwaysIsOfTheSavedProgram(t *testing.T) {
 	cfg.Programs.Store = &programs.Memory{}
 	h := start(t, cfg)
 	saved(t, h, "answer", "42", false)
-	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), host.ReasonApproval)
+	id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), codemode.ReasonApproval)
 	decide(t, h, (<-desk.asked).ID, policy.AllowAlways)
 	wantValue(t, h.Wait(t.Context(), me, id), `42`)
 	wantValue(t, exec(h, `return await programs.run("answer")`), `42`)
 	saved(t, h, "answer", "6", true)
-	wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), host.ReasonApproval)
+	wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await programs.run("answer")`}), codemode.ReasonApproval)
 }
 
 // TestModelsLeavePeopleTheirPrograms: a model's program takes the place of no person's
@@ -86,10 +87,10 @@ func TestModelsLeavePeopleTheirPrograms(t *testing.T) {
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}, ModelsSave: true}})
 	wantValue(t, exec(h, `return 42`), `42`)
 	for name, audience := range map[string]programs.Audience{"mine": programs.ForSession, "ours": programs.ForAgent, "theirs": programs.ForEveryone} {
-		if _, err := h.SaveProgram(t.Context(), host.Session{}, programs.Request{Name: name, For: audience}, "ada"); err == nil {
+		if _, err := h.Programs().Save(t.Context(), host.Session{}, programs.Request{Name: name, For: audience}, "ada"); err == nil {
 			t.Fatal("a program of another session was saved")
 		}
-		if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: name, For: audience}, "ada"); err != nil {
+		if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: name, For: audience}, "ada"); err != nil {
 			t.Fatal(err)
 		}
 		for _, options := range []string{"{}", "{replace: true}"} {
@@ -112,7 +113,7 @@ func TestProgramsOfPeopleComeFirst(t *testing.T) {
 	wantValue(t, exec(h, `return await programs.run("report")`), `"model"`)
 	other := host.Session{AgentID: "other", SessionID: "other"}
 	wantValue(t, h.Exec(t.Context(), other, host.ExecInput{Code: `return "person"`}), `"person"`)
-	if _, err := h.SaveProgram(t.Context(), other, programs.Request{Name: "report", For: programs.ForEveryone}, "ada"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), other, programs.Request{Name: "report", For: programs.ForEveryone}, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, exec(h, `return await programs.run("report")`), `"person"`)
@@ -128,7 +129,7 @@ func TestModelsOfUnknownCallersSaveNothing(t *testing.T) {
 	wantValue(t, h.Exec(t.Context(), unknown, host.ExecInput{Code: `return 42`}), `42`)
 	r := h.Exec(t.Context(), unknown, host.ExecInput{Code: `try { return await programs.save("answer") } catch (e) { return e.code }`})
 	wantValue(t, r, `"not_allowed"`)
-	if list, err := h.Programs(t.Context(), unknown); err != nil || len(list) != 0 {
+	if list, err := h.Programs().List(t.Context(), unknown); err != nil || len(list) != 0 {
 		t.Errorf("%d programs, %v", len(list), err)
 	}
 }

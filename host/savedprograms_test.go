@@ -34,7 +34,7 @@ func weekly(t *testing.T, h *host.Host, s host.Session, rq programs.Request) *pr
 	if rq.Example == nil {
 		rq.Example = json.RawMessage(`{"days": 7, "label": "bug"}`)
 	}
-	p, err := h.SaveProgram(t.Context(), s, rq, "test")
+	p, err := h.Programs().Save(t.Context(), s, rq, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,15 +71,15 @@ func TestSavedProgramsRun(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", tc.code, show(r), tc.want)
 		}
 	}
-	wantValue(t, h.RunProgram(t.Context(), me, "weekly-report", json.RawMessage(`{"label":"cost"}`), host.ExecInput{}), `"cost in 7 days"`)
-	wantFailure(t, h.RunProgram(t.Context(), me, "weekly report", nil, host.ExecInput{}), host.CodeInvalidInput, "", host.PhaseInput)
+	wantValue(t, h.Programs().Run(t.Context(), me, "weekly-report", json.RawMessage(`{"label":"cost"}`), host.ExecInput{}), `"cost in 7 days"`)
+	wantFailure(t, h.Programs().Run(t.Context(), me, "weekly report", nil, host.ExecInput{}), codemode.CodeInvalidInput, "", codemode.PhaseInput)
 
 	typed := h.Exec(t.Context(), me, host.ExecInput{Language: "typescript", Code: `
 const { n }: { n: number } = programs.input({ n: 1 });
 using held = { [Symbol.dispose]() { text("disposed") } };
 return n as number + 1;`})
 	wantValue(t, typed, `2`)
-	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "typed"}, "test"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: "typed"}, "test"); err != nil {
 		t.Fatal(err)
 	}
 	r := exec(h, `return [await programs.run("typed", { n: 41 }), typeof __using]`)
@@ -94,13 +94,13 @@ func TestRunningOneIsNoProgram(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	saved := weekly(t, h, me, programs.Request{})
-	wantValue(t, h.RunProgram(t.Context(), me, saved.Name, json.RawMessage(`{"label":"a\"b <c>"}`), host.ExecInput{}), `"a\"b <c> in 7 days"`)
-	wantValue(t, h.RunProgram(t.Context(), me, saved.Name, nil, host.ExecInput{}), `"bug in 7 days"`)
-	if p, err := h.SaveProgram(t.Context(), me, programs.Request{Name: saved.Name, Replace: true}, "test"); err != nil || p.Code != saved.Code {
+	wantValue(t, h.Programs().Run(t.Context(), me, saved.Name, json.RawMessage(`{"label":"a\"b <c>"}`), host.ExecInput{}), `"a\"b <c> in 7 days"`)
+	wantValue(t, h.Programs().Run(t.Context(), me, saved.Name, nil, host.ExecInput{}), `"bug in 7 days"`)
+	if p, err := h.Programs().Save(t.Context(), me, programs.Request{Name: saved.Name, Replace: true}, "test"); err != nil || p.Code != saved.Code {
 		t.Errorf("saved %+v, %v", p, err)
 	}
 	wantValue(t, exec(h, `return await programs.run("weekly-report") + "!"`), `"bug in 7 days!"`)
-	if p, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "loud"}, "test"); err != nil || p.Code == saved.Code {
+	if p, err := h.Programs().Save(t.Context(), me, programs.Request{Name: "loud"}, "test"); err != nil || p.Code == saved.Code {
 		t.Errorf("saved %+v, %v", p, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestSavedProgramsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	wantValue(t, exec(h, `const { n } = programs.input({ n: -1 }); return n < 0 ? 0 : 1 + await programs.run("again", { n })`), `0`)
-	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "again"}, "test"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: "again"}, "test"); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, exec(h, `try { await programs.run("again", { n: 1 }) } catch (e) { return e.code }`), `"program_too_deep"`)
@@ -126,7 +126,7 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	weekly(t, h, ada, programs.Request{Description: "of ada"})
 	of := func(s host.Session) string {
 		var out []string
-		list, err := h.Programs(t.Context(), s)
+		list, err := h.Programs().List(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	if got := of(ada) + "|" + of(bob) + "|" + of(eve); got != "of ada||" {
 		t.Errorf("visible: %s", got)
 	}
-	if _, err := h.SaveProgram(t.Context(), eve, programs.Request{Name: "stolen"}, "test"); !errors.Is(err, programs.NotFound) {
+	if _, err := h.Programs().Save(t.Context(), eve, programs.Request{Name: "stolen"}, "test"); !errors.Is(err, programs.NotFound) {
 		t.Errorf("a program of another session: %v", err)
 	}
 	weekly(t, h, bob, programs.Request{Description: "of the agent", For: programs.ForAgent})
@@ -149,18 +149,18 @@ func TestSavedProgramsBelongToTheirAudience(t *testing.T) {
 	if got := of(ada) + "|" + of(bob) + "|" + of(eve); got != "of ada|of the agent|of everyone" {
 		t.Errorf("visible: %s", got)
 	}
-	if _, err := h.SaveProgram(t.Context(), bob, programs.Request{Name: "weekly-report", For: programs.ForAgent}, "test"); !errors.Is(err, programs.Exists) {
+	if _, err := h.Programs().Save(t.Context(), bob, programs.Request{Name: "weekly-report", For: programs.ForAgent}, "test"); !errors.Is(err, programs.Exists) {
 		t.Errorf("a name twice: %v", err)
 	}
-	if err := h.RemoveProgram(t.Context(), ada, "weekly-report", ""); !errors.Is(err, programs.Invalid) || !strings.Contains(err.Error(), "session, agent, everyone") {
+	if err := h.Programs().Remove(t.Context(), ada, "weekly-report", ""); !errors.Is(err, programs.Invalid) || !strings.Contains(err.Error(), "session, agent, everyone") {
 		t.Errorf("a removal that may mean several: %v", err)
 	}
 	for i, want := range []error{nil, programs.NotFound} { // a removal that is made again removes no other
-		if err := h.RemoveProgram(t.Context(), ada, "weekly-report", programs.ForSession); !errors.Is(err, want) || of(ada) != "of the agent" {
+		if err := h.Programs().Remove(t.Context(), ada, "weekly-report", programs.ForSession); !errors.Is(err, want) || of(ada) != "of the agent" {
 			t.Errorf("removal %d: %v, %s", i+1, err, of(ada))
 		}
 	}
-	if err := h.RemoveProgram(t.Context(), ada, "weekly-report", "agents"); !errors.Is(err, programs.Invalid) {
+	if err := h.Programs().Remove(t.Context(), ada, "weekly-report", "agents"); !errors.Is(err, programs.Invalid) {
 		t.Errorf("a removal for no audience: %v", err)
 	}
 	r := h.Exec(t.Context(), ada, host.ExecInput{Code: `return await programs.run("weekly-report")`, Rules: policy.Rules{Deny: []string{"owner:programs"}}})
@@ -182,7 +182,7 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 	}
 	caught := exec(h, `try { await programs.run("weekly-report") } catch (e) { return e.code + " " + e.effectStatus + ": " + e.message }`)
 	wantValue(t, caught, `"program_changed none: The saved program weekly-report was not run: its tools have changed since it was saved: quoin:core:echo. A person reviews it with: quoin programs review weekly-report. Until then, write the program again."`)
-	review, err := h.Program(t.Context(), me, "weekly-report")
+	review, err := h.Programs().Get(t.Context(), me, "weekly-report")
 	if err != nil || len(review.Changes) != 1 || !strings.Contains(review.Changes[0].Is, "limit?: integer") || strings.Contains(review.Changes[0].Was, "limit") {
 		t.Fatalf("review: %+v, %v", review, err)
 	}
@@ -207,14 +207,14 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 		},
 	} {
 		meanwhile()
-		if review, err := h.AcceptProgram(t.Context(), me, "weekly-report", seen, "ada"); !errors.Is(err, programs.Changed) {
+		if review, err := h.Programs().Accept(t.Context(), me, "weekly-report", seen, "ada"); !errors.Is(err, programs.Changed) {
 			t.Errorf("%s: %+v, %v", name, review, err)
 		}
 		if err := h.Replace(changed, echo("other")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 0 || review.By != "ada" {
+	if review, err = h.Programs().Accept(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 0 || review.By != "ada" {
 		t.Fatalf("accepted: %+v, %v", review, err)
 	}
 	wantValue(t, exec(h, `return await programs.run("weekly-report")`), `"bug in 7 days"`)
@@ -224,7 +224,7 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 	if r := exec(h, `return await programs.run("weekly-report")`); !strings.Contains(r.Error, "quoin:core:echo (gone)") {
 		t.Errorf("without its tool: %s", show(r))
 	}
-	if review, err = h.AcceptProgram(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 1 {
+	if review, err = h.Programs().Accept(t.Context(), me, "weekly-report", digestOf(t, h), "ada"); err != nil || len(review.Changes) != 1 {
 		t.Errorf("a tool that is gone was accepted: %+v, %v", review, err)
 	}
 }
@@ -232,7 +232,7 @@ func TestSavedProgramsWantAReview(t *testing.T) {
 // digestOf is the digest of a review of the program weekly-report.
 func digestOf(t *testing.T, h *host.Host) string {
 	t.Helper()
-	review, err := h.Program(t.Context(), me, "weekly-report")
+	review, err := h.Programs().Get(t.Context(), me, "weekly-report")
 	if err != nil || review.Digest == "" {
 		t.Fatalf("review: %+v, %v", review, err)
 	}
@@ -266,7 +266,7 @@ func TestSavedProgramsPassTheHooks(t *testing.T) {
 	}
 	block = ""
 	wantValue(t, exec(h, `return (await programs.save("mine", { description: "What I did." })).name`), `"mine"`)
-	p, err := h.Program(t.Context(), me, "mine")
+	p, err := h.Programs().Get(t.Context(), me, "mine")
 	if err != nil || p.By != "model" || p.For != programs.ForSession {
 		t.Errorf("saved by a model: %+v, %v", p, err)
 	}
@@ -290,8 +290,8 @@ func TestSavedProgramsSurvive(t *testing.T) {
 	}
 	const code = `const { n } = programs.input({ n: 1 }); await yield_control(); return (await tools.echo({ n })).n + 1`
 	first := start(t, open())
-	id := wantWaiting(t, exec(first, code), host.ReasonYield)
-	if _, err := first.SaveProgram(t.Context(), me, programs.Request{RunID: id, Name: "early"}, "test"); !errors.Is(err, programs.Invalid) {
+	id := wantWaiting(t, exec(first, code), codemode.ReasonYield)
+	if _, err := first.Programs().Save(t.Context(), me, programs.Request{RunID: id, Name: "early"}, "test"); !errors.Is(err, programs.Invalid) {
 		t.Errorf("a run that goes on: %v", err)
 	}
 	if err := first.Close(); err != nil {
@@ -299,11 +299,11 @@ func TestSavedProgramsSurvive(t *testing.T) {
 	}
 	second := start(t, open())
 	wantValue(t, second.Wait(t.Context(), me, id), `2`)
-	p, err := second.SaveProgram(t.Context(), me, programs.Request{RunID: id, Name: "late"}, "test")
+	p, err := second.Programs().Save(t.Context(), me, programs.Request{RunID: id, Name: "late"}, "test")
 	if err != nil || p.Code != code || len(p.Tools) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	id = wantWaiting(t, exec(second, `return await programs.run("late", { n: 41 })`), host.ReasonYield)
+	id = wantWaiting(t, exec(second, `return await programs.run("late", { n: 41 })`), codemode.ReasonYield)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func TestNoPrograms(t *testing.T) {
 	h := start(t, host.Config{})
 	wantValue(t, exec(h, `try { await programs.run("x") } catch (e) { return e.message }`), `"No programs are saved here."`)
 	wantValue(t, exec(h, `return programs.list()`), `[]`)
-	if _, err := h.SaveProgram(t.Context(), codemode.Session{}, programs.Request{Name: "x"}, "test"); !errors.Is(err, programs.NotFound) {
+	if _, err := h.Programs().Save(t.Context(), codemode.Session{}, programs.Request{Name: "x"}, "test"); !errors.Is(err, programs.NotFound) {
 		t.Error(err)
 	}
 }
@@ -341,7 +341,7 @@ func TestRunningASavedProgramIsCheap(t *testing.T) {
 	if first.Status != host.StatusCompleted {
 		t.Fatal(show(first))
 	}
-	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "weekly-report", Example: json.RawMessage(`{"days":7}`)}, "test"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: "weekly-report", Example: json.RawMessage(`{"days":7}`)}, "test"); err != nil {
 		t.Fatal(err)
 	}
 	turn, err := h.ModelTools(t.Context(), me, nil, host.ModelToolsOptions{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/typescript"
@@ -149,7 +150,7 @@ func TestReadingAScopeFileIsUsingItsTools(t *testing.T) {
 	id := wantWaiting(t, exec(h, `
 const read = async () => (await API.read("namespaces/Notes.d.ts")).content, before = await read();
 await yield_control();
-return [before.includes("word: string"), await Notes.get({word: "a"}).catch(e => e.code), (await read()).includes("word: string")]`), host.ReasonYield)
+return [before.includes("word: string"), await Notes.get({word: "a"}).catch(e => e.code), (await read()).includes("word: string")]`), codemode.ReasonYield)
 	if err := h.Replace(turned(number)); err != nil {
 		t.Fatal(err)
 	}

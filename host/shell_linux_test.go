@@ -125,12 +125,12 @@ func TestADecisionAllowsOneCommand(t *testing.T) {
 	}
 
 	done = execLater(h, host.ExecInput{Code: run("touch b")})
-	if _, err := h.AllowEdited(t.Context(), (<-desk.asked).ID, json.RawMessage(`{"command":"touch c"}`), "ada"); err != nil {
+	if _, err := h.Approvals().AllowEdited(t.Context(), (<-desk.asked).ID, json.RawMessage(`{"command":"touch c"}`), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, <-done, `0`)
 	done = execLater(h, host.ExecInput{Code: run("touch d")})
-	if _, err := h.AllowEdited(t.Context(), (<-desk.asked).ID, json.RawMessage(`{"command":"touch `+strings.Repeat("d", 5000)+`"}`), "ada"); err != nil {
+	if _, err := h.Approvals().AllowEdited(t.Context(), (<-desk.asked).ID, json.RawMessage(`{"command":"touch `+strings.Repeat("d", 5000)+`"}`), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if r := <-done; r.Status != host.StatusFailed || !strings.Contains(r.Error, "blocked before execution") {

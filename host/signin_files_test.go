@@ -50,7 +50,7 @@ func TestTokensAreInNoFile(t *testing.T) {
 					code += `await yield_control(); `
 				}
 				r := h.Exec(t.Context(), me, host.ExecInput{Code: code + `return r`})
-				if want := map[bool]host.Status{true: host.StatusWaiting, false: host.StatusCompleted}[i < suspended]; r.Status != want {
+				if want := map[bool]codemode.Status{true: host.StatusWaiting, false: host.StatusCompleted}[i < suspended]; r.Status != want {
 					t.Errorf("run %d: %s", i, show(r))
 				}
 				if bytes.Contains([]byte(show(r)), []byte("PLANTED")) {

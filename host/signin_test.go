@@ -213,8 +213,8 @@ func TestASignInInTheMiddleOfACell(t *testing.T) {
 			web.Config.Handler = own.Callback("http://" + web.Listener.Addr().String() + "/oauth/callback")
 			web.Start()
 			defer web.Close()
-			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `try { ` + leaving + ` } catch (e) { return e.message }`}), host.ReasonApproval)
-			asked, err := h.Approvals(t.Context(), policy.Filter{})
+			id := wantWaiting(t, h.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `try { ` + leaving + ` } catch (e) { return e.message }`}), codemode.ReasonApproval)
+			asked, err := h.Approvals().List(t.Context(), policy.Filter{})
 			if err != nil || len(asked) != 1 || len(asked[0].Questions) != 1 {
 				t.Fatalf("%+v, %v", asked, err)
 			}
@@ -286,7 +286,7 @@ func TestAServerThatWantsASignIn(t *testing.T) {
 	if st := second.MCPStatus()[0]; !st.NeedsSignIn || st.Tools != 2 {
 		t.Errorf("%+v", st)
 	}
-	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return (await MCP.club.order()).structuredContent.orders`}), host.ReasonApproval)
+	id := wantWaiting(t, second.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return (await MCP.club.order()).structuredContent.orders`}), codemode.ReasonApproval)
 	if _, err := signIns(t, dir).Login(t.Context(), c.server(), codemode.Session{}, visit); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/postgrestest"
@@ -39,18 +40,18 @@ func TestPostgresAway(t *testing.T) {
 	becomes := func(want runstore.HealthState) {
 		t.Helper()
 		for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			got, ok := h.StoreHealth(t.Context())
-			if ok && (got.State == want || want == runstore.HealthOK && got.State.Works()) {
+			got := h.Health(t.Context()).Store
+			if got != nil && (got.State == want || want == runstore.HealthOK && got.State.Works()) {
 				return
 			}
 			if time.Now().After(end) {
-				t.Fatalf("the store is %s, want %s", got.State, want)
+				t.Fatalf("the store is %+v, want %s", got, want)
 			}
 		}
 	}
 	refused := func(r *host.Result) {
 		t.Helper()
-		wantFailure(t, r, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
+		wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
 		if r.RunID != "" {
 			t.Errorf("a run is promised: %s", r.RunID)
 		}
@@ -59,7 +60,7 @@ func TestPostgresAway(t *testing.T) {
 		}
 	}
 	becomes(runstore.HealthOK)
-	before := wantWaiting(t, exec(h, `const x = (await tools.echo({x: 41})).x; await yield_control(); return x + 1`), host.ReasonYield)
+	before := wantWaiting(t, exec(h, `const x = (await tools.echo({x: 41})).x; await yield_control(); return x + 1`), codemode.ReasonYield)
 
 	if err := s.Stop(postgrestest.Fast); err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestPostgresAway(t *testing.T) {
 	wantValue(t, exec(h, `return (await tools.echo({x: 7})).x`), "7")
 	refused(exec(h, `await yield_control(); return 1`))
 	r := h.Wait(t.Context(), me, before)
-	wantFailure(t, r, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
+	wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -57,12 +58,12 @@ func TestAStoreThatIsGoneIsNotAsked(t *testing.T) {
 		effects.Add(1)
 		return json.RawMessage("1"), nil
 	}}}})
-	before := wantWaiting(t, exec(h, `await yield_control(); return 42`), host.ReasonYield)
+	before := wantWaiting(t, exec(h, `await yield_control(); return 42`), codemode.ReasonYield)
 	for _, state := range []runstore.HealthState{runstore.HealthGone, runstore.HealthReadOnly} {
 		store.becomes(state)
 		wantValue(t, exec(h, `return 7`), "7")
 		for what, res := range map[string]*host.Result{"exec": exec(h, `await tools.add({}); await yield_control(); return 1`), "wait": h.Wait(t.Context(), me, before)} {
-			wantFailure(t, res, host.CodeUnavailable, host.ReasonStoreFailed, host.PhaseHost)
+			wantFailure(t, res, codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
 			if !strings.Contains(res.Error, "Try again later") {
 				t.Errorf("%s does not say what to do: %s", what, res.Error)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -33,7 +34,7 @@ func TestSubscribe(t *testing.T) {
 	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}, Tools: []catalog.Tool{echo("echo")}})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	quick, slow := h.Subscribe(ctx), h.Subscribe(ctx)
+	quick, slow := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true}), h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 	all := make(chan int)
 	go func() {
 		n, last := 0, uint64(0)
@@ -78,7 +79,7 @@ func TestSubscribe(t *testing.T) {
 	// A reader that goes away is forgotten; the channels of the others end with the
 	// host, once they have taken what was left.
 	gone, leave := context.WithCancel(context.Background())
-	left := h.Subscribe(gone)
+	left := h.Follow(gone, host.EventFilter{All: true, OwnHost: true})
 	leave()
 	if _, more := <-left; more {
 		t.Error("a reader that left got an event")
@@ -94,7 +95,7 @@ func TestSubscribe(t *testing.T) {
 	if rest != 2 {
 		t.Errorf("%d events were left, want 2", rest)
 	}
-	if _, more := <-h.Subscribe(context.Background()); more {
+	if _, more := <-h.Follow(context.Background(), host.EventFilter{All: true, OwnHost: true}); more {
 		t.Error("a closed host has events")
 	}
 }
@@ -126,7 +127,7 @@ func TestProgressOfAPluginIsAnEvent(t *testing.T) {
 	h := start(t, host.Config{Plugins: host.PluginConfig{Dir: pluginDir(t, "rude")}, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}})
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	feed := h.Subscribe(ctx)
+	feed := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 	r := exec(h, `return await Rude.slow({steps: 4, millis: 0})`)
 	wantValue(t, r, `{"done":"4 steps"}`)
 	if len(r.Output) != 0 {
@@ -156,8 +157,8 @@ func TestAProgramsExceptionIsNoFaultOfTheHost(t *testing.T) {
 	t.Parallel()
 	sink := &events{}
 	h := start(t, host.Config{Trajectory: host.TrajectoryConfig{Sink: sink}, Tools: []catalog.Tool{failing("fails", "no")}})
-	wantFailure(t, exec(h, `throw new Error("no")`), host.CodeInternal, host.ReasonGuestException, host.PhaseGuest)
-	wantFailure(t, exec(h, `await tools.fails()`), host.CodeInternal, host.ReasonNestedTool, host.PhaseBridge)
+	wantFailure(t, exec(h, `throw new Error("no")`), codemode.CodeInternal, codemode.ReasonGuestException, codemode.PhaseGuest)
+	wantFailure(t, exec(h, `await tools.fails()`), codemode.CodeInternal, codemode.ReasonNestedTool, codemode.PhaseBridge)
 	for _, e := range sink.of(trajectory.RunEnded) {
 		if e.Code != "program_error" {
 			t.Errorf("the event has the code %q", e.Code)
@@ -192,15 +193,15 @@ func TestMetrics(t *testing.T) {
 	config := host.Config{Settings: host.Settings{MaxOutput: 1 << 10}, Tools: []catalog.Tool{echo("echo")}}
 	h := start(t, config.WithTimes(func(n *host.Times) { n.Runs.EvictAfter = time.Hour })) // no guest is restored but for its wait
 	wantValue(t, exec(h, `await tools.search("x"); return await tools.echo({})`), `{}`)
-	id := wantWaiting(t, exec(h, `await yield_control(); try { await tools.call("nope", {}) } catch {} return 1`), host.ReasonYield)
+	id := wantWaiting(t, exec(h, `await yield_control(); try { await tools.call("nope", {}) } catch {} return 1`), codemode.ReasonYield)
 	wantValue(t, h.Wait(context.Background(), me, id), `1`)
-	wantFailure(t, h.Wait(context.Background(), me, id), host.CodeInvalidInput, host.ReasonRunUnavailable, host.PhaseInput)
-	wantFailure(t, exec(h, `return "x".repeat(5000)`), host.CodeOutputLimit, "", host.PhaseGuest)
+	wantFailure(t, h.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
+	wantFailure(t, exec(h, `return "x".repeat(5000)`), codemode.CodeOutputLimit, "", codemode.PhaseGuest)
 	mine := catalog.Tool{Name: "mine", Source: catalog.SourceClient, Owner: "somebody", Description: "Returns 1.",
 		Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) { return json.RawMessage(`1`), nil }}
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.mine({})`, Tools: []catalog.Tool{mine}})
 	wantValue(t, r, `1`)
-	wantFailure(t, h.Exec(context.Background(), me, host.ExecInput{}), host.CodeInvalidInput, "", host.PhaseInput)
+	wantFailure(t, h.Exec(context.Background(), me, host.ExecInput{}), codemode.CodeInvalidInput, "", codemode.PhaseInput)
 	want := `
 # HELP quoin_calls_total Nested tool calls that have ended, by source and owner of the tool and by outcome.
 # TYPE quoin_calls_total counter
@@ -238,8 +239,8 @@ quoin_runs_started_total 5
 # TYPE quoin_runs_suspended_total counter
 quoin_runs_suspended_total{reason="yield"} 2
 `
-	wantWaiting(t, exec(h, `await yield_control()`), host.ReasonYield)
-	want = strings.ReplaceAll(want, `engine="default"`, `engine="`+h.GuestEngine().Name+`"`)
+	wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
+	want = strings.ReplaceAll(want, `engine="default"`, `engine="`+h.Guests().Engine.Name+`"`)
 	err := testutil.GatherAndCompare(h.Metrics(), strings.NewReader(want), "quoin_calls_total", "quoin_catalog_queries_total", "quoin_guest_restores_total",
 		"quoin_limits_hit_total", "quoin_refusals_total", "quoin_runs", "quoin_runs_ended_total", "quoin_runs_resumed_total", "quoin_runs_started_total", "quoin_runs_suspended_total")
 	if err != nil {

@@ -1,6 +1,9 @@
 package host
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // toolWatchers are told when the view is made again.
 type toolWatchers struct {
@@ -17,4 +20,23 @@ func (w *toolWatchers) notify() {
 		default: // it has one to take
 		}
 	}
+}
+
+// ToolsChanged returns a channel that has a value when tools or namespaces may have
+// changed since the last one, until ctx ends.
+func (h *Host) ToolsChanged(ctx context.Context) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	w := &h.views.watchers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[chan struct{}]bool)
+	}
+	w.all[c] = true
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.all, c)
+	})
+	return c
 }

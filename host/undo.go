@@ -42,23 +42,29 @@ type UndoOptions struct {
 	Skip []string
 }
 
-// Effects returns what the calls of a run have changed, of any session;
-// RunEffects.Session says which session the run belongs to. Effects calls nothing: it returns
+// Effects are what the calls of runs have changed.
+type Effects struct{ host *Host }
+
+// Effects returns what the calls of runs have changed.
+func (h *Host) Effects() Effects { return Effects{h} }
+
+// Get returns what the calls of a run have changed, of any session;
+// RunEffects.Session says which session the run belongs to. Get calls nothing: it returns
 // what Undo would do. The host keeps the effects of a run that has called a tool which says
 // how its calls are undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The
 // error for another run is an *Error.
-func (h *Host) Effects(ctx context.Context, runID string) (*RunEffects, error) {
-	j, err := h.engine.Effects(ctx, runID)
+func (e Effects) Get(ctx context.Context, runID string) (*RunEffects, error) {
+	j, err := e.host.engine.Effects(ctx, runID)
 	if err != nil {
 		return nil, err
 	}
 	return effectsOf(j), nil
 }
 
-// ListEffects lists the runs of every session that have kept effects, the oldest first. They
+// List returns the runs of every session that have kept effects, the oldest first. They
 // are without their effects.
-func (h *Host) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
-	return h.engine.ListEffects(ctx)
+func (e Effects) List(ctx context.Context) ([]*runstore.Effects, error) {
+	return e.host.engine.ListEffects(ctx)
 }
 
 // Undo undoes the effects of a run of the session that has ended: it calls the inverse
@@ -69,8 +75,8 @@ func (h *Host) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 //
 // The error is an *Error: there is nothing to undo, the run has not ended, or it belongs
 // to another session. When ctx ends, the inverse that is being called is given up.
-func (h *Host) Undo(ctx context.Context, s Session, runID string, o UndoOptions) (*RunEffects, error) {
-	u, err := h.engine.Undo(ctx, s, runID, o.Skip)
+func (e Effects) Undo(ctx context.Context, s Session, runID string, o UndoOptions) (*RunEffects, error) {
+	u, err := e.host.engine.Undo(ctx, s, runID, o.Skip)
 	if err != nil {
 		return nil, err
 	}

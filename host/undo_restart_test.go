@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/programs"
 )
 
@@ -37,7 +38,7 @@ func TestEffectsKeepTheirPlaces(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dir, s := t.TempDir(), newShelf(t.TempDir())
 			first := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
-			run := wantWaiting(t, exec(first, tc.before+` await yield_control(); `+tc.after), host.ReasonYield)
+			run := wantWaiting(t, exec(first, tc.before+` await yield_control(); `+tc.after), codemode.ReasonYield)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -63,8 +64,8 @@ func TestOnlyTypeScript(t *testing.T) {
 	r := h.Exec(t.Context(), me, host.ExecInput{Language: "typescript", Code: `await tools.put({name: "a", value: "1"}); return 1 as number`})
 	wantValue(t, r, "1")
 	wantStates(t, undo(t, h, effectsOf(t, h).RunID), host.UndoDone, "put reverted")
-	if _, err := h.SaveProgram(t.Context(), me, programs.Request{Name: "one"}, "test"); err != nil {
+	if _, err := h.Programs().Save(t.Context(), me, programs.Request{Name: "one"}, "test"); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, h.RunProgram(t.Context(), me, "one", nil, host.ExecInput{}), "1")
+	wantValue(t, h.Programs().Run(t.Context(), me, "one", nil, host.ExecInput{}), "1")
 }

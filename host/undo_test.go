@@ -17,6 +17,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -141,11 +142,11 @@ await tools.put({name: "c", value: "1"});`
 // effectsOf is the only journal there is.
 func effectsOf(t *testing.T, h *host.Host) *host.RunEffects {
 	t.Helper()
-	list, err := h.ListEffects(t.Context())
+	list, err := h.Effects().List(t.Context())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d journals, %v", len(list), err)
 	}
-	out, err := h.Effects(t.Context(), list[0].RunID)
+	out, err := h.Effects().Get(t.Context(), list[0].RunID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +170,7 @@ func wantStates(t *testing.T, j *host.RunEffects, status host.UndoStatus, want .
 
 func undo(t *testing.T, h *host.Host, runID string, skip ...string) *host.RunEffects {
 	t.Helper()
-	j, err := h.Undo(t.Context(), me, runID, host.UndoOptions{Skip: skip})
+	j, err := h.Effects().Undo(t.Context(), me, runID, host.UndoOptions{Skip: skip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestUndoIsNoProgram(t *testing.T) {
 	h := start(t, host.Config{Tools: s.tools(), Programs: host.ProgramConfig{Store: &programs.Memory{}}})
 	wantValue(t, exec(h, shelving), "null")
 	undo(t, h, effectsOf(t, h).RunID)
-	p, err := h.SaveProgram(t.Context(), me, programs.Request{RunID: "last", Name: "shelving"}, "test")
+	p, err := h.Programs().Save(t.Context(), me, programs.Request{RunID: "last", Name: "shelving"}, "test")
 	if err != nil || p.Code != shelving {
 		t.Errorf("saved %+v, %v", p, err)
 	}
@@ -226,9 +227,9 @@ func TestOtherRunsHaveNoJournal(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, "*effects*")); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
-	_, err := h.Undo(t.Context(), me, "run_0123456789abcdef0123456789abcdef", host.UndoOptions{})
+	_, err := h.Effects().Undo(t.Context(), me, "run_0123456789abcdef0123456789abcdef", host.UndoOptions{})
 	var e *host.Error
-	if !errors.As(err, &e) || e.Reason != host.ReasonRunUnavailable {
+	if !errors.As(err, &e) || e.Reason != codemode.ReasonRunUnavailable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 	}
 
 	wantValue(t, exec(h, `await tools.put({name: "d", value: "1"}); await tools.put({name: "e", value: "1"})`), "null")
-	list, err := h.ListEffects(t.Context())
+	list, err := h.Effects().List(t.Context())
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d journals, %v", len(list), err)
 	}
@@ -278,7 +279,7 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 	wantStates(t, j, host.UndoStopped, "put done", "put failed")
 	wantStates(t, undo(t, h, run, j.Effects[1].CallID), host.UndoDone, "put reverted", "put skipped")
 	wantStates(t, undo(t, h, run, j.Effects[1].CallID), host.UndoDone, "put reverted", "put skipped") // as after a crash
-	if _, err := h.Undo(t.Context(), me, run, host.UndoOptions{Skip: []string{"bridge:call:9"}}); err == nil {
+	if _, err := h.Effects().Undo(t.Context(), me, run, host.UndoOptions{Skip: []string{"bridge:call:9"}}); err == nil {
 		t.Error("a call that is not there was skipped")
 	}
 }
@@ -287,13 +288,13 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 func TestUndoIsForTheSession(t *testing.T) {
 	t.Parallel()
 	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openDir(t, t.TempDir())})
-	waiting := wantWaiting(t, exec(h, `await tools.put({name: "a", value: "1"}); await yield_control(); await tools.put({name: "b", value: "1"})`), host.ReasonYield)
+	waiting := wantWaiting(t, exec(h, `await tools.put({name: "a", value: "1"}); await yield_control(); await tools.put({name: "b", value: "1"})`), codemode.ReasonYield)
 	var e *host.Error
-	if _, err := h.Undo(t.Context(), me, waiting, host.UndoOptions{}); !errors.As(err, &e) || e.Reason != host.ReasonRunBusy {
+	if _, err := h.Effects().Undo(t.Context(), me, waiting, host.UndoOptions{}); !errors.As(err, &e) || e.Reason != codemode.ReasonRunBusy {
 		t.Errorf("a run that waits: %v", err)
 	}
 	wantValue(t, h.Wait(t.Context(), me, waiting), "null")
-	if _, err := h.Undo(t.Context(), host.Session{SessionID: "other"}, waiting, host.UndoOptions{}); !errors.As(err, &e) || e.Reason != host.ReasonWrongSession {
+	if _, err := h.Effects().Undo(t.Context(), host.Session{SessionID: "other"}, waiting, host.UndoOptions{}); !errors.As(err, &e) || e.Reason != codemode.ReasonWrongSession {
 		t.Errorf("another session: %v", err)
 	}
 	wantStates(t, undo(t, h, waiting), host.UndoDone, "put reverted", "put reverted")
@@ -310,7 +311,7 @@ func TestUndoNeedsWhatCallsNeed(t *testing.T) {
 	run := effectsOf(t, h).RunID
 	j := undo(t, h, run)
 	wantStates(t, j, host.UndoWaiting, "put reverting")
-	if j.Waiting == nil || j.Waiting.Reason != host.ReasonApproval || len(s.read().Log) != 1 {
+	if j.Waiting == nil || j.Waiting.Reason != codemode.ReasonApproval || len(s.read().Log) != 1 {
 		t.Fatalf("waiting %+v, log %q", j.Waiting, s.read().Log)
 	}
 	decide(t, h, (<-desk.asked).ID, policy.Deny)
@@ -321,7 +322,7 @@ func TestUndoNeedsWhatCallsNeed(t *testing.T) {
 
 	denied := start(t, host.Config{Tools: s.tools(), Store: store, Rules: policy.Scopes{Rules: policy.Rules{Deny: []string{"restore"}}}})
 	wantValue(t, exec(denied, `await tools.put({name: "a", value: "2"})`), "null")
-	list, err := denied.ListEffects(t.Context())
+	list, err := denied.Effects().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,14 +358,14 @@ func doomedUndo(dir string) error {
 	if r := exec(h, shelving); r.Status != host.StatusCompleted {
 		return fmt.Errorf("got %s", show(r))
 	}
-	list, err := h.ListEffects(context.Background())
+	list, err := h.Effects().List(context.Background())
 	if err != nil {
 		return err
 	}
 	fmt.Println(list[0].RunID)
 	stuck := make(chan struct{})
 	s.stuck["b"] = stuck
-	go h.Undo(context.Background(), me, list[0].RunID, host.UndoOptions{}) //nolint:errcheck // the process is killed
+	go h.Effects().Undo(context.Background(), me, list[0].RunID, host.UndoOptions{}) //nolint:errcheck // the process is killed
 	<-stuck
 	fmt.Println("ready")
 	select {}
@@ -378,7 +379,7 @@ func TestUndoSurvivesSIGKILL(t *testing.T) {
 	run := killedHost(t, doomedUndoKey+"="+dir)
 	s := newShelf(dir)
 	h := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
-	left, err := h.Effects(t.Context(), run)
+	left, err := h.Effects().Get(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
@@ -82,7 +83,7 @@ func TestUnavailableNamespaces(t *testing.T) {
 		Namespaces: []namespaces.Registration{notes("notes_get"), other},
 		Rules:      policy.Scopes{Rules: policy.Rules{Deny: []string{"notes_*"}}},
 	})
-	got := h.UnavailableNamespaces(host.Session{})
+	got := h.Catalog(host.Session{}).UnavailableNamespaces()
 	want := []host.UnavailableNamespace{
 		{GlobalName: "Notes", PluginID: "notes", Reason: "it needs all of its tools, and rules deny quoin:notes:notes_get"},
 		{GlobalName: "Other", PluginID: "other", Reason: "it needs all of its tools, and plugin other does not offer other_put"},
@@ -102,7 +103,7 @@ func TestRulesOfARunAreBounded(t *testing.T) {
 	wantValue(t, h.Exec(t.Context(), me, in), "1")
 	in.Rules.Deny = append(slices.Clone(many), "b")
 	r := h.Exec(t.Context(), me, in)
-	wantFailure(t, r, host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput)
+	wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput)
 	if !strings.Contains(r.Error, "257 patterns, at most 256") {
 		t.Error(r.Error)
 	}

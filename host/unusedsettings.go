@@ -26,7 +26,7 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 		Owners: []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: catalog.OwnerCore}},
 		Open:   []policy.Tool{{Source: string(catalog.SourceQuoin), Owner: programs.Owner}},
 	}
-	for _, t := range h.view.Load().Catalog.Tools() {
+	for _, t := range h.views.view.Load().Catalog.Tools() {
 		inv.Tools = append(inv.Tools, view.Subject(t))
 		inv.Owners = append(inv.Owners, policy.Tool{Source: string(t.Source), Owner: t.Owner})
 	}
@@ -36,7 +36,7 @@ func (h *Host) UnusedSettings() []UnusedSetting {
 	inv.Plugins = []string{}
 	for _, p := range h.Plugins() {
 		inv.Plugins = append(inv.Plugins, p.ID)
-		owner := policy.Tool{Source: string(catalog.SourceQuoin), Owner: h.ownerOf(p.ID)}
+		owner := policy.Tool{Source: string(catalog.SourceQuoin), Owner: h.views.ownerOf(p.ID)}
 		inv.Owners = append(inv.Owners, owner)
 		if p.State != plugins.StateRunning {
 			inv.Absent = append(inv.Absent, owner)

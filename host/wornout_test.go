@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile/hostileworker"
 )
 
@@ -33,10 +34,10 @@ func TestARunWhoseWorkerDoesNotListenFails(t *testing.T) {
 	}
 	cfg.Tools = []catalog.Tool{large}
 	h := start(t, cfg)
-	wantFailure(t, exec(h, "deaf"), host.CodeUnavailable, host.ReasonWorkerCrashed, host.PhaseHost)
+	wantFailure(t, exec(h, "deaf"), codemode.CodeUnavailable, codemode.ReasonWorkerCrashed, codemode.PhaseHost)
 	wantValue(t, exec(h, "cpu 0"), "1")
 	r := h.Exec(context.Background(), me, host.ExecInput{Code: "unread", Timeout: soon})
-	if r.Code != host.CodeTimeout || r.Error == "" { // of the turn, or of the image that is asked for before it
+	if r.Code != codemode.CodeTimeout || r.Error == "" { // of the turn, or of the image that is asked for before it
 		t.Errorf("got %s", show(r))
 	}
 	wantValue(t, exec(h, "cpu 0"), "1")

@@ -93,7 +93,7 @@ func (c *chat) decide(ctx context.Context, a *policy.Approval) error {
 				return err
 			}
 		}
-		_, err = c.gateway.host.AnswerQuestion(ctx, a.ID, answers, "the terminal")
+		_, err = c.gateway.host.Approvals().Answer(ctx, a.ID, answers, "the terminal")
 	} else {
 		text, ok := c.ask("allow? [y/N] ")
 		if !ok {
@@ -103,7 +103,7 @@ func (c *chat) decide(ctx context.Context, a *policy.Approval) error {
 		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(text)), "y") {
 			decision = policy.AllowOnce
 		}
-		_, err = c.gateway.host.Decide(ctx, a.ID, decision, "the terminal")
+		_, err = c.gateway.host.Approvals().Decide(ctx, a.ID, decision, "the terminal")
 	}
 	if err != nil { // such as: its time was over
 		c.tell(event{Kind: eventError, Text: err.Error()})

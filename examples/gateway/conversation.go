@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
@@ -36,7 +37,7 @@ type call struct {
 	// repeat its effects.
 	Started bool `json:"started,omitempty"`
 	// Output is what the program has put out before it was suspended.
-	Output []host.Output `json:"output,omitempty"`
+	Output []codemode.Output `json:"output,omitempty"`
 	// Answer is what the model is told, once Answered.
 	Answer   string `json:"answer,omitempty"`
 	Failed   bool   `json:"failed,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/examples/gateway/scripted"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
@@ -152,7 +153,7 @@ func TestNothingIsSentThatShowsTools(t *testing.T) {
 			_, err = ask(context.Background(), g.provider, request{model: "scripted", instructions: instructions, tools: tools, items: items,
 				verify: func(body []byte) error { return turn.VerifyRequest(p, body) }}, func(string) {})
 			var refused *host.Error
-			if !errors.As(err, &refused) || refused.Code != host.CodeInternal || e.Requests() != 0 {
+			if !errors.As(err, &refused) || refused.Code != codemode.CodeInternal || e.Requests() != 0 {
 				t.Errorf("%d requests were sent; the error is %v", e.Requests(), err)
 			}
 		})

@@ -127,7 +127,7 @@ func (g *gateway) say(c *conversation, text string) error {
 // approval returns a pending approval of a conversation. Others are not for its user.
 func (g *gateway) approval(ctx context.Context, c *conversation, id string) (*policy.Approval, error) {
 	session := c.session("")
-	list, err := g.host.Approvals(ctx, policy.Filter{Session: &session})
+	list, err := g.host.Approvals().List(ctx, policy.Filter{Session: &session})
 	if err != nil {
 		return nil, err
 	}

@@ -74,9 +74,9 @@ func (g *gateway) postAnswer(w http.ResponseWriter, r *http.Request) {
 		}
 		var err error
 		if len(in.Answers) > 0 {
-			_, err = g.host.AnswerQuestion(ctx, in.Question, in.Answers, "the API")
+			_, err = g.host.Approvals().Answer(ctx, in.Question, in.Answers, "the API")
 		} else {
-			_, err = g.host.Decide(ctx, in.Question, in.Decision, "the API")
+			_, err = g.host.Approvals().Decide(ctx, in.Question, in.Decision, "the API")
 		}
 		return err
 	})
@@ -150,7 +150,7 @@ func (g *gateway) getConversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := c.session("")
-	list, err := g.host.Approvals(r.Context(), policy.Filter{Session: &session})
+	list, err := g.host.Approvals().List(r.Context(), policy.Filter{Session: &session})
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err)
 		return

@@ -266,7 +266,7 @@ func TestAnInputThatEndsAtAQuestion(t *testing.T) {
 	if err := g.talk(t.Context(), "main", strings.NewReader("Who?\n"), &out); !errors.Is(err, errNotAnswered) {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	if left, err := g.host.Approvals(t.Context(), policy.Filter{}); err != nil || len(left) != 1 {
+	if left, err := g.host.Approvals().List(t.Context(), policy.Filter{}); err != nil || len(left) != 1 {
 		t.Errorf("%d questions are left, %v", len(left), err)
 	}
 }

@@ -139,12 +139,12 @@ func (g *gateway) answer(ctx context.Context, c *conversation, call *call, tell 
 	if err != nil {
 		return nil, err
 	}
-	for r.Status == host.StatusWaiting && r.Reason == host.ReasonApproval {
+	for r.Status == host.StatusWaiting && r.Reason == codemode.ReasonApproval {
 		call.Output = append(call.Output, r.Output...)
 		if err := g.conversations.save(c); err != nil {
 			return nil, err
 		}
-		asked, err := g.host.Approvals(ctx, policy.Filter{RunID: r.RunID})
+		asked, err := g.host.Approvals().List(ctx, policy.Filter{RunID: r.RunID})
 		if err != nil || len(asked) > 0 {
 			return asked, err
 		}
@@ -164,7 +164,7 @@ func (g *gateway) startedBy(ctx context.Context, c *conversation, call *call) st
 	if err != nil {
 		return call.ID
 	}
-	run, err := g.host.Run(ctx, id)
+	run, err := g.host.Runs().Get(ctx, id)
 	if err != nil || !c.session("").Owns(run.Session) {
 		return call.ID // the wait will say what is wrong with it
 	}
@@ -177,7 +177,7 @@ func (g *gateway) runProgram(ctx context.Context, turn *host.ModelTools, c *conv
 	if call.Name == modeltools.Wait {
 		id, err := host.ParseWait([]byte(call.Arguments))
 		if err != nil {
-			return g.host.Refused(err), nil
+			return codemode.Failed(err), nil
 		}
 		return turn.Wait(ctx, id), nil
 	}
@@ -186,7 +186,7 @@ func (g *gateway) runProgram(ctx context.Context, turn *host.ModelTools, c *conv
 	}
 	in, err := host.ParseExec([]byte(call.Arguments))
 	if err != nil {
-		return g.host.Refused(err), nil
+		return codemode.Failed(err), nil
 	}
 	tell(event{Kind: eventCall, Tool: call.Name, Text: in.Code})
 	call.Started = true
@@ -199,7 +199,7 @@ func (g *gateway) runProgram(ctx context.Context, turn *host.ModelTools, c *conv
 // goOn continues the run of a call that an earlier process has started, or this one
 // before a person was asked.
 func (g *gateway) goOn(ctx context.Context, turn *host.ModelTools, c *conversation, call *call) (*host.Result, error) {
-	runs, err := g.host.Runs(ctx, c.session(call.ID))
+	runs, err := g.host.Runs().List(ctx, c.session(call.ID))
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (g *gateway) goOn(ctx context.Context, turn *host.ModelTools, c *conversati
 // lost tells the model that the process of a call ended before the run was stored.
 func lost() *host.Result {
 	return &host.Result{
-		Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Dispatched: true,
+		Status: host.StatusFailed, Code: codemode.CodeUnavailable, Phase: codemode.PhaseHost, Dispatched: true,
 		Error: "The gateway's process ended while this was running. What it had called may have taken effect: look before you repeat it.",
 	}
 }

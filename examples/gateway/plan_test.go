@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/examples/gateway/scripted"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -83,7 +84,7 @@ func (s planStep) check(results []scripted.Result) error {
 
 // result is what a model is shown.
 type result struct {
-	Status  host.Status     `json:"status"`
+	Status  codemode.Status `json:"status"`
 	Value   json.RawMessage `json:"value"`
 	RunID   string          `json:"runId"`
 	Pending []string        `json:"pending"`
@@ -258,10 +259,10 @@ func leavesNothing(t *testing.T, g *gateway) {
 	if err := g.forget(t.Context(), c.ID); err != nil {
 		t.Error(err)
 	}
-	if left, err := g.host.AllRuns(t.Context()); err != nil || len(left) != 0 {
+	if left, err := g.host.Runs().All(t.Context()); err != nil || len(left) != 0 {
 		t.Errorf("%d runs are left, %v", len(left), err)
 	}
-	if r := turn.Wait(t.Context(), r.RunID); r.Reason != host.ReasonRunUnavailable {
+	if r := turn.Wait(t.Context(), r.RunID); r.Reason != codemode.ReasonRunUnavailable {
 		t.Errorf("the run ended with %s", r.Error)
 	}
 	if _, err := g.conversations.load(c.ID); err != errUnknown {

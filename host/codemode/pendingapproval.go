@@ -9,7 +9,7 @@ import (
 // whether the call may be made, or to answer what its tool asks, such as the elicitation
 // or the sign-in of an MCP server. Its texts come from models and tools and are hostile.
 type PendingApproval struct {
-	// ID names the approval for host.Host.Decide and host.Host.AnswerQuestion.
+	// ID names the approval for host.Approvals.Decide and host.Approvals.Answer.
 	ID string
 	// CallID is the id of the PendingCall that waits, ToolID the id of its tool.
 	CallID, ToolID string

@@ -31,7 +31,7 @@ func (h *handlers) listApprovals(w http.ResponseWriter, r *http.Request, session
 	default:
 		return invalid("state", "it is "+shown(state), "pending or all")
 	}
-	list, err := h.host.Approvals(r.Context(), f)
+	list, err := h.host.Approvals().List(r.Context(), f)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
@@ -67,10 +67,10 @@ func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Sessio
 		return p
 	}
 	if input != nil {
-		a, err := h.host.AllowEdited(ctx, id, input, h.decider(claim))
+		a, err := h.host.Approvals().AllowEdited(ctx, id, input, h.decider(claim))
 		return h.decided(w, id, a, err)
 	}
-	a, err := h.host.Decide(ctx, id, policy.Decision(decision), h.decider(claim))
+	a, err := h.host.Approvals().Decide(ctx, id, policy.Decision(decision), h.decider(claim))
 	return h.decided(w, id, a, err)
 }
 
@@ -99,7 +99,7 @@ func (h *handlers) answerQuestions(w http.ResponseWriter, r *http.Request, sessi
 	if p := h.checkMayDecide(ctx, session, id); p != nil {
 		return p
 	}
-	a, err := h.host.AnswerQuestion(ctx, id, answers, h.decider(claim))
+	a, err := h.host.Approvals().Answer(ctx, id, answers, h.decider(claim))
 	return h.decided(w, id, a, err)
 }
 
@@ -138,7 +138,7 @@ func (h *handlers) checkMayDecide(ctx context.Context, session Session, id strin
 		return nil
 	}
 	f.Resolved = true
-	list, err := h.host.Approvals(ctx, f)
+	list, err := h.host.Approvals().List(ctx, f)
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
@@ -171,7 +171,7 @@ func (h *handlers) listGrants(w http.ResponseWriter, r *http.Request, session Se
 
 // grantsOf returns the grants that the caller may see.
 func (h *handlers) grantsOf(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
-	list, err := h.host.Grants(ctx)
+	list, err := h.host.Approvals().Grants(ctx)
 	if err != nil {
 		return nil, problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
 	}
@@ -205,7 +205,7 @@ func (h *handlers) revokeGrant(w http.ResponseWriter, r *http.Request, session S
 	if !slices.ContainsFunc(list, func(g *policy.Grant) bool { return g.ID == id }) {
 		return missing
 	}
-	switch err := h.host.RevokeGrant(context.WithoutCancel(r.Context()), id); {
+	switch err := h.host.Approvals().Revoke(context.WithoutCancel(r.Context()), id); {
 	case errors.Is(err, policy.ErrNotFound):
 		return missing
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 )
 
@@ -185,7 +186,7 @@ func TestClientTools(t *testing.T) {
 	}
 	a := c.post("/v1/exec", exec).wants(200, "status", `"waiting"`, "reason", `"pending_tools"`)
 	id := a.text("runId")
-	var pending []host.PendingCall
+	var pending []codemode.PendingCall
 	if err := json.Unmarshal(a.member("pendingToolCalls"), &pending); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestLargeInputsAreFetched(t *testing.T) {
 	c := serve(t, newHost(t, host.Config{}), gateway.Options{}, nil)
 	a := c.post("/v1/exec", `{"code": "return (await Promise.all([tools.ask({q: 1}), tools.ask({q: 'x'.repeat(100000)}), tools.ask({q: 2})])).length",
 		"tools": [{"name": "ask", "description": "Asks."}]}`).wants(200, "status", `"waiting"`)
-	var pending []host.PendingCall
+	var pending []codemode.PendingCall
 	if err := json.Unmarshal(a.member("pendingToolCalls"), &pending); err != nil {
 		t.Fatal(err)
 	}

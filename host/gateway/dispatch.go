@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
@@ -114,7 +115,7 @@ func (s *Server) recoverPanic(w *trackedWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { // a handler wants the connection cut
 		panic(p)
 	}
-	s.host.ReportPanic("request", p, "method", r.Method, "path", r.URL.Path)
+	access.OfHost(s.host).Engine.ReportPanic("request", p, "method", r.Method, "path", r.URL.Path)
 	if w.started {
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -17,7 +18,7 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	filter := host.EventFilter{All: session == Session{}, Session: session, Run: r.URL.Query().Get("run"), Outputs: r.URL.Query().Get("output") == "true"}
-	out := h.newEventStream(w, h.host.Debug().Stream(r.URL.Path))
+	out := h.newEventStream(w, access.OfHost(h.host).Debug.Stream(r.URL.Path))
 	if r.Method == http.MethodHead {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -101,13 +102,13 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 		return h.writeResult(w, r, session, res, compact)
 	})
 	if !free {
-		h.writeResult(w, r, session, h.host.Refused(errRunBusy), compact)
+		h.writeResult(w, r, session, codemode.Failed(errRunBusy), compact)
 	}
 	return nil
 }
 
 // errRunBusy is the error of a second wait at the same time. The host has the same.
-var errRunBusy = &host.Error{Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseInput, Message: "code mode run is already being resumed."}
+var errRunBusy = &host.Error{Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunBusy, Phase: codemode.PhaseInput, Message: "code mode run is already being resumed."}
 
 // abort ends a run.
 func (h *handlers) abort(w http.ResponseWriter, r *http.Request, session Session) *Problem {

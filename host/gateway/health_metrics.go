@@ -61,10 +61,11 @@ func (h *handlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Pro
 
 func (h *handlers) status(ctx context.Context) healthStatus {
 	s := healthStatus{Status: "ok"}
-	if store, ok := h.host.StoreHealth(ctx); ok {
+	is := h.host.Health(ctx)
+	if store := is.Store; store != nil {
 		s.Store = &storeHealth{store.State, store.RoundTrip.Milliseconds()}
 	}
-	for _, f := range h.host.ClusterFaults() {
+	for _, f := range is.Cluster {
 		s.Cluster = append(s.Cluster, clusterFault{f.Host, f.Kind})
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
@@ -18,7 +19,7 @@ type limits struct {
 }
 
 func newLimits(h *host.Host, o Options) *limits {
-	shares := quota.SharesOf(h.Quotas())
+	shares := quota.SharesOf(access.OfHost(h).Quotas)
 	return &limits{
 		calls:   quota.NewMeter("calls", "exec and wait requests under way", "server.maxCalls", int64(o.MaxCalls), shares),
 		streams: quota.NewMeter("streams", "event streams", "server.maxStreams", int64(o.MaxStreams), shares),
@@ -30,7 +31,7 @@ func newLimits(h *host.Host, o Options) *limits {
 // busy returns the problem of a request that a meter has refused, and reports the
 // refusal to the host.
 func (l *limits) busy(session Session, d *quota.Denied) *Problem {
-	l.host.ReportDenied(session, d)
+	access.OfHost(l.host).Engine.ReportDenied(session, d)
 	p := problem(http.StatusServiceUnavailable, ProblemBusy, "%v: try again later", d)
 	p.retry = time.Second
 	return p

@@ -34,11 +34,11 @@ type Definition struct {
 // the host's tools. Provider and model may be empty. It fails for an unknown
 // provider.
 func ModelToolsOf(h *host.Host, s Session, p modeltools.Provider, model string) (*ModelTools, error) {
-	if !h.Offered(s, model) {
+	if !h.Catalog(s).Offered(model) {
 		return &ModelTools{Tools: json.RawMessage("[]")}, nil
 	}
 	// Tools that are direct-only are not among them: they cannot be called over HTTP.
-	exec, wait := h.Definitions(s)
+	exec, wait := h.Catalog(s).Definitions()
 	tools, err := rendered(p, []catalog.Tool{exec, wait})
 	return &ModelTools{Active: true, Tools: tools}, err
 }

@@ -118,7 +118,7 @@ func MCPServersOf(h *host.Host) []MCPServer {
 	out := []MCPServer{}
 	for _, st := range h.MCPStatus() {
 		s := MCPServer{
-			Name: st.Name, Identifier: h.MCPIdentifier(st.Name), State: string(st.State), Since: st.Since, Tools: st.Tools,
+			Name: st.Name, Identifier: st.Identifier, State: string(st.State), Since: st.Since, Tools: st.Tools,
 			Transport: st.Transport, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined(), Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
 			Notice: st.Notice(), Findings: st.Findings,
 		}

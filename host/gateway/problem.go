@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // ProblemCode classifies a request that was refused. The list is append-only.
@@ -95,15 +96,15 @@ func problemFrom(err error) *Problem {
 	}
 	var p *Problem
 	switch {
-	case e.Reason == host.ReasonEngineUnavailable:
+	case e.Reason == codemode.ReasonEngineUnavailable:
 		p = problem(http.StatusConflict, ProblemConflict, "%s", e.Message)
-	case e.Code == host.CodeUnavailable:
+	case e.Code == codemode.CodeUnavailable:
 		p = shuttingDown()
-	case e.Reason == host.ReasonRunUnavailable, e.Reason == host.ReasonRunExpired:
+	case e.Reason == codemode.ReasonRunUnavailable, e.Reason == codemode.ReasonRunExpired:
 		p = problem(http.StatusNotFound, ProblemNotFound, "%s", e.Message)
-	case e.Reason == host.ReasonWrongSession, e.Reason == host.ReasonWrongRun, e.Reason == host.ReasonRunBusy, e.Reason == host.ReasonToolsMissing, e.Code == host.CodeAborted:
+	case e.Reason == codemode.ReasonWrongSession, e.Reason == codemode.ReasonWrongRun, e.Reason == codemode.ReasonRunBusy, e.Reason == codemode.ReasonToolsMissing, e.Code == codemode.CodeAborted:
 		p = problem(http.StatusConflict, ProblemConflict, "%s", e.Message)
-	case e.Code == host.CodeInvalidInput:
+	case e.Code == codemode.CodeInvalidInput:
 		p = problem(http.StatusBadRequest, ProblemInvalidRequest, "%s", e.Message)
 	default:
 		p = problem(http.StatusInternalServerError, ProblemInternal, "%s", e.Message)

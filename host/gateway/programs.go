@@ -17,7 +17,7 @@ type ProgramList struct {
 
 // listPrograms lists the saved programs of the session.
 func (h *handlers) listPrograms(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, err := h.host.Programs(r.Context(), session)
+	list, err := h.host.Programs().List(r.Context(), session)
 	if err != nil {
 		return problemOfPrograms(err)
 	}
@@ -43,7 +43,7 @@ func (h *handlers) saveProgram(w http.ResponseWriter, r *http.Request, session S
 	if p := f.problem(); p != nil {
 		return p
 	}
-	saved, err := h.host.SaveProgram(context.WithoutCancel(r.Context()), session, rq, h.decider(claim))
+	saved, err := h.host.Programs().Save(context.WithoutCancel(r.Context()), session, rq, h.decider(claim))
 	if err != nil {
 		return problemOfPrograms(err)
 	}
@@ -52,7 +52,7 @@ func (h *handlers) saveProgram(w http.ResponseWriter, r *http.Request, session S
 
 // showProgram describes one saved program, with its code.
 func (h *handlers) showProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	p, err := h.host.Program(r.Context(), session, r.PathValue("name"))
+	p, err := h.host.Programs().Get(r.Context(), session, r.PathValue("name"))
 	if err != nil {
 		return problemOfPrograms(err)
 	}
@@ -70,12 +70,12 @@ func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Se
 	if p := f.problem(); p != nil {
 		return p
 	}
-	return h.ok(w, h.host.RunProgram(host.WithToolCallID(r.Context(), call), session, r.PathValue("name"), input, in))
+	return h.ok(w, h.host.Programs().Run(host.WithToolCallID(r.Context(), call), session, r.PathValue("name"), input, in))
 }
 
 // removeProgram forgets a saved program.
 func (h *handlers) removeProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	if err := h.host.RemoveProgram(context.WithoutCancel(r.Context()), session, r.PathValue("name"), programs.Audience(r.URL.Query().Get("for"))); err != nil {
+	if err := h.host.Programs().Remove(context.WithoutCancel(r.Context()), session, r.PathValue("name"), programs.Audience(r.URL.Query().Get("for"))); err != nil {
 		return problemOfPrograms(err)
 	}
 	return h.ok(w, removed{"removed"})
@@ -96,7 +96,7 @@ func (h *handlers) acceptProgram(w http.ResponseWriter, r *http.Request, session
 	if p := f.problem(); p != nil {
 		return p
 	}
-	review, err := h.host.AcceptProgram(context.WithoutCancel(r.Context()), session, name, digest, h.decider(claim))
+	review, err := h.host.Programs().Accept(context.WithoutCancel(r.Context()), session, name, digest, h.decider(claim))
 	if err != nil {
 		return problemOfPrograms(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -33,7 +34,7 @@ func TestRuns(t *testing.T) {
 	if err := json.Unmarshal(c.get("/v1/runs").wants(200).body, &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Runs) != 1 || list.Runs[0].ID != id || list.Runs[0].Status != host.RunWaiting || list.Runs[0].Reason != host.ReasonYield || len(list.Runs[0].PendingToolCalls) != 1 {
+	if len(list.Runs) != 1 || list.Runs[0].ID != id || list.Runs[0].Status != codemode.RunWaiting || list.Runs[0].Reason != codemode.ReasonYield || len(list.Runs[0].PendingToolCalls) != 1 {
 		t.Errorf("%+v", list)
 	}
 	other := me

@@ -4,21 +4,21 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // RunList is the answer to GET /v1/runs.
 type RunList struct {
 	// Runs are oldest first. A run that has ended is not among them.
-	Runs []host.RunInfo `json:"runs"`
+	Runs []codemode.RunInfo `json:"runs"`
 }
 
 // listRuns lists the runs that have not ended: the session's runs if a session is named, else
 // the runs of all sessions. A client that lost a runId finds it here.
 func (h *handlers) listRuns(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, err := h.host.AllRuns(r.Context())
+	list, err := h.host.Runs().All(r.Context())
 	if session != (Session{}) {
-		list, err = h.host.Runs(r.Context(), session)
+		list, err = h.host.Runs().List(r.Context(), session)
 	}
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
@@ -50,8 +50,8 @@ func (h *handlers) endRun(w http.ResponseWriter, r *http.Request, session Sessio
 
 // findRun returns a run that the caller may see: one of its session if it names one,
 // else any.
-func (h *handlers) findRun(ctx context.Context, session Session, id string) (host.RunInfo, *Problem) {
-	info, err := h.host.Run(ctx, id)
+func (h *handlers) findRun(ctx context.Context, session Session, id string) (codemode.RunInfo, *Problem) {
+	info, err := h.host.Runs().Get(ctx, id)
 	if err != nil {
 		return info, problemFrom(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/modeltools"
@@ -19,13 +20,13 @@ func TestSurface(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{
 		Tools: []catalog.Tool{newGate().tool("weather_today")},
-		Settings: host.Settings{Models: map[string]host.Activation{
-			"tiny": host.ActivationOff, "middle": host.ActivationAuto,
+		Settings: host.Settings{Models: map[string]codemode.Activation{
+			"tiny": codemode.ActivationOff, "middle": codemode.ActivationAuto,
 		}},
 		Agents: map[string]host.Settings{"off": {Disabled: true}},
 	})
 	c := serve(t, h, gateway.Options{}, nil)
-	exec, wait := h.Definitions(me)
+	exec, wait := h.Catalog(me).Definitions()
 	for _, p := range modeltools.Providers() {
 		want, err := modeltools.Render(p, []catalog.Tool{exec, wait})
 		if err != nil {

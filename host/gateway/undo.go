@@ -17,7 +17,7 @@ type EffectList struct {
 // listEffects lists the runs that can be undone: the session's runs if a session is named,
 // else the runs of all sessions.
 func (h *handlers) listEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, err := h.host.ListEffects(r.Context())
+	list, err := h.host.Effects().List(r.Context())
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
 	}
@@ -54,7 +54,7 @@ func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session)
 	if p != nil {
 		return p
 	}
-	j, err := h.host.Undo(ctx, j.Session, j.RunID, host.UndoOptions{Skip: skip})
+	j, err := h.host.Effects().Undo(ctx, j.Session, j.RunID, host.UndoOptions{Skip: skip})
 	if err != nil {
 		return problemFrom(err)
 	}
@@ -64,7 +64,7 @@ func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session)
 // findEffects returns the effects of a run that the caller may see: of its session if it
 // names one, else of any.
 func (h *handlers) findEffects(ctx context.Context, session Session, id string) (*host.RunEffects, *Problem) {
-	j, err := h.host.Effects(ctx, id)
+	j, err := h.host.Effects().Get(ctx, id)
 	if err != nil {
 		return nil, problemFrom(err)
 	}

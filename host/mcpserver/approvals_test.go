@@ -211,11 +211,11 @@ func TestCallersThatCannotBeAsked(t *testing.T) {
 		if got["status"] != "waiting" || got["reason"] != "approval" || got["waitingFor"] == nil {
 			t.Fatalf("exec: %v", got)
 		}
-		list, err := h.Approvals(context.Background(), policy.Filter{RunID: got["runId"].(string)})
+		list, err := h.Approvals().List(context.Background(), policy.Filter{RunID: got["runId"].(string)})
 		if err != nil || len(list) != 1 || !strings.Contains(got["waitingFor"].([]any)[0].(string), list[0].ID) {
 			t.Fatalf("%v: %v waits for %v", err, got, list)
 		}
-		if _, err := h.Decide(context.Background(), list[0].ID, policy.AllowOnce, "alice"); err != nil {
+		if _, err := h.Approvals().Decide(context.Background(), list[0].ID, policy.AllowOnce, "alice"); err != nil {
 			t.Fatal(err)
 		}
 		if _, got = call(t, client, "wait", map[string]any{"runId": got["runId"]}); got["status"] != "completed" || len(c.taken()) != 1 {
@@ -337,11 +337,11 @@ func TestAnotherDecidesFirst(t *testing.T) {
 	h := guarded(t, &c, host.Settings{Timeout: time.Minute})
 	s := newServer(t, h, mcpserver.Options{})
 	p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		list, err := h.Approvals(context.Background(), policy.Filter{})
+		list, err := h.Approvals().List(context.Background(), policy.Filter{})
 		if err != nil || len(list) != 1 {
 			return nil, fmt.Errorf("%w, %d approvals", err, len(list))
 		}
-		if _, err := h.Decide(context.Background(), list[0].ID, policy.Deny, "alice"); err != nil {
+		if _, err := h.Approvals().Decide(context.Background(), list[0].ID, policy.Deny, "alice"); err != nil {
 			t.Error(err)
 		}
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow-once"}}, nil

@@ -81,7 +81,7 @@ func (c *toolCall) first(ctx context.Context, st requestState, start func(contex
 
 // last returns the result that a patient call has waited for.
 func (c *toolCall) last(ctx context.Context, res *host.Result) *host.Result {
-	for c.patient && res.Status == host.StatusWaiting && res.Reason == host.ReasonPendingTools && ctx.Err() == nil {
+	for c.patient && res.Status == host.StatusWaiting && res.Reason == codemode.ReasonPendingTools && ctx.Err() == nil {
 		res = c.goesOn(ctx, res.RunID)
 	}
 	return res
@@ -206,7 +206,7 @@ func (c *toolCall) entered(ctx context.Context, a *policy.Approval, answers mcp.
 		}
 		given[q.ID] = answer
 	}
-	_, err := c.server.host.AnswerQuestion(ctx, a.ID, given, c.by())
+	_, err := c.server.host.Approvals().Answer(ctx, a.ID, given, c.by())
 	return answered, c.notEntered(a, err)
 }
 
@@ -235,9 +235,9 @@ func (c *toolCall) decide(ctx context.Context, a *policy.Approval, answers mcp.I
 		return 0, err
 	}
 	if input != nil {
-		_, err = c.server.host.AllowEdited(ctx, a.ID, input, c.by())
+		_, err = c.server.host.Approvals().AllowEdited(ctx, a.ID, input, c.by())
 	} else {
-		_, err = c.server.host.Decide(ctx, a.ID, d, c.by())
+		_, err = c.server.host.Approvals().Decide(ctx, a.ID, d, c.by())
 	}
 	return answered, c.notEntered(a, err)
 }

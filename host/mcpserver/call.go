@@ -102,7 +102,7 @@ func slotOf(ctx context.Context) *taskSlot {
 
 // approvals are those that a run waits for, and with resolved also those that it no longer does.
 func (c *toolCall) approvals(ctx context.Context, runID string, resolved bool) ([]*policy.Approval, error) {
-	list, err := c.server.host.Approvals(ctx, policy.Filter{Session: &c.caller, RunID: runID, Resolved: resolved})
+	list, err := c.server.host.Approvals().List(ctx, policy.Filter{Session: &c.caller, RunID: runID, Resolved: resolved})
 	if err != nil {
 		return nil, c.server.storeFailed(runID, err)
 	}

@@ -48,21 +48,21 @@ func (s *Server) sees(caller host.Session, name string) bool {
 	if !ok {
 		return true
 	}
-	if _, err := s.host.ToolOf(caller, t.id); err == nil {
+	if _, err := s.host.Catalog(caller).Tool(t.id); err == nil {
 		return true
 	}
-	return slices.ContainsFunc(s.host.DirectTools(caller), func(d catalog.Tool) bool { return d.ID() == t.id })
+	return slices.ContainsFunc(s.host.Catalog(caller).DirectTools(), func(d catalog.Tool) bool { return d.ID() == t.id })
 }
 
 // findDirect returns the direct tools by the names under which clients call them.
 func (s *Server) findDirect() map[string]directTool {
 	everyone := host.Session{}
 	found := map[string]catalog.Description{} // by id
-	for _, t := range s.host.DirectTools(everyone) {
+	for _, t := range s.host.Catalog(everyone).DirectTools() {
 		found[t.ID()] = catalog.Description{Entry: catalog.Entry{ID: t.ID(), Name: t.Name, Label: t.Label, Description: t.Description, SourceName: t.Owner}, Parameters: t.Parameters}
 	}
 	missed := map[string]bool{}
-	entries := s.host.Tools(everyone)
+	entries := s.host.Catalog(everyone).Tools()
 	for _, wanted := range s.options.Direct {
 		var ids []string
 		for _, e := range entries {
@@ -80,7 +80,7 @@ func (s *Server) findDirect() map[string]directTool {
 		if s.direct.missed[wanted] { // such as one of a plugin that was still to start
 			s.options.Logger.Info("a tool that clients are to see directly has come", "tool", wanted)
 		}
-		d, err := s.host.ToolOf(everyone, ids[0])
+		d, err := s.host.Catalog(everyone).Tool(ids[0])
 		if err != nil { // it has gone this moment: there will be another change
 			continue
 		}

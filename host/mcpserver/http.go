@@ -16,13 +16,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
 func (s *Server) newTransports() *transports {
 	server := func(*http.Request) *mcp.Server { return s.server }
 	log := slog.New(quieter{s.options.Logger.Handler()})
-	shares := quota.SharesOf(s.host.Quotas())
+	shares := quota.SharesOf(access.OfHost(s.host).Quotas)
 	return &transports{
 		calls:   quota.NewMeter("mcp_calls", "requests of MCP clients under way", "server.maxCalls", int64(s.options.MaxCalls), shares),
 		streams: quota.NewMeter("mcp_streams", "streams of MCP clients", "server.maxStreams", int64(s.options.MaxStreams), shares),

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/host/internal/quota"
 )
 
@@ -32,7 +33,7 @@ func (m *metered) take(w http.ResponseWriter, meter *quota.Meter, n int64) bool 
 
 // busy answers a request that a meter has refused.
 func (m *metered) busy(w http.ResponseWriter, d *quota.Denied) {
-	m.server.host.ReportDenied(m.caller, d)
+	access.OfHost(m.server.host).Engine.ReportDenied(m.caller, d)
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, d.Error()+": try again later", http.StatusServiceUnavailable)
 }

@@ -131,6 +131,6 @@ func (s *Server) follow(ctx context.Context, changed <-chan struct{}) {
 
 // announce tells clients that listen that the description of exec may be another.
 func (s *Server) announce() {
-	exec, _ := s.host.Definitions(host.Session{})
+	exec, _ := s.host.Catalog(host.Session{}).Definitions()
 	s.server.AddTool(ownTool(exec), s.exec) // the library announces it
 }

@@ -159,7 +159,7 @@ func TestProgressIsToldToItsSession(t *testing.T) {
 	h := newHost(t, host.Config{Tools: []catalog.Tool{replies("hello", `1`)}})
 	s := newServer(t, h, mcpserver.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	events, run, ended := h.Subscribe(ctx), make(chan string, 1), make(chan *host.Result, 1)
+	events, run, ended := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true}), make(chan string, 1), make(chan *host.Result, 1)
 	go func() {
 		for e := range events {
 			select {

@@ -87,7 +87,7 @@ func TestSignInIsOverWhenTheTokenIsThere(t *testing.T) {
 	s := newServer(t, h, mcpserver.Options{})
 	p := &person{f: func(*mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		go func() { // the browser comes back
-			if n, err := h.AnswerAuthorization(context.Background(), "shop", nil, "callback"); n != 1 || err != nil {
+			if n, err := h.Approvals().AnswerAuthorization(context.Background(), "shop", nil, "callback"); n != 1 || err != nil {
 				t.Errorf("%d questions were answered: %v", n, err)
 			}
 		}()
@@ -114,7 +114,7 @@ func TestLinksForClientsWithoutURLs(t *testing.T) {
 		if told := got["waitingFor"].([]any)[0].(string); !strings.Contains(told, signIn.URL) || !strings.Contains(told, "quoin mcp login shop") {
 			t.Errorf("told %s", told)
 		}
-		list, err := h.Approvals(context.Background(), policy.Filter{RunID: got["runId"].(string)})
+		list, err := h.Approvals().List(context.Background(), policy.Filter{RunID: got["runId"].(string)})
 		if err != nil || len(list) != 1 {
 			t.Errorf("%v, %d approvals", err, len(list))
 		}

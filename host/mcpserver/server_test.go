@@ -23,7 +23,7 @@ func everyWay(t *testing.T, s *mcpserver.Server, o *mcp.ClientOptions, f func(t 
 func TestToolsAreListed(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, host.Config{})
-	exec, wait := h.Definitions(me)
+	exec, wait := h.Catalog(me).Definitions()
 	everyWay(t, newServer(t, h, mcpserver.Options{}), nil, func(t *testing.T, c *mcp.ClientSession) {
 		list, err := c.ListTools(context.Background(), nil)
 		if err != nil {

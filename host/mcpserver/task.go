@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // taskStatus is how a task stands.
@@ -39,7 +39,7 @@ type task struct {
 	Updated time.Time                    `json:"updated"`
 	Status  taskStatus                   `json:"status"`
 	Message string                       `json:"message,omitempty"`
-	Output  []host.Output                `json:"output,omitempty"`  // so far
+	Output  []codemode.Output            `json:"output,omitempty"`  // so far
 	Answers map[string]*mcp.ElicitResult `json:"answers,omitempty"` // to questions that are put together
 	Result  json.RawMessage              `json:"result,omitempty"`
 	Error   *taskError                   `json:"error,omitempty"`
@@ -50,7 +50,7 @@ type task struct {
 const maxTaskOutput = 1 << 20
 
 // takeOutput adds the output that fits.
-func (t *task) takeOutput(more []host.Output) {
+func (t *task) takeOutput(more []codemode.Output) {
 	size := 0
 	for _, o := range t.Output {
 		size += len(o.Value)

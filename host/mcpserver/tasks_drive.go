@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/jsontext"
 )
@@ -92,7 +93,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 			s.host.Abort(context.WithoutCancel(ctx), caller, runID)
 			return
 		}
-		if res.Status != host.StatusWaiting || res.Reason == host.ReasonApproval || s.idle(d) || !s.drivers.rest(s.times.driveRest) {
+		if res.Status != host.StatusWaiting || res.Reason == codemode.ReasonApproval || s.idle(d) || !s.drivers.rest(s.times.driveRest) {
 			return
 		}
 	}
@@ -162,10 +163,10 @@ func (t *task) take(res *host.Result) error {
 		t.takeOutput(res.Output)
 		return nil
 	case res.Status == host.StatusCompleted:
-	case res.Code == host.CodeAborted:
+	case res.Code == codemode.CodeAborted:
 		t.end(taskCancelled, res.Error)
 		return nil
-	case res.Phase == host.PhaseHost || isGone(res):
+	case res.Phase == codemode.PhaseHost || isGone(res):
 		t.fail(res.Error)
 		return nil
 	}
@@ -191,16 +192,16 @@ func (t *task) take(res *host.Result) error {
 // keptForLater reports whether a wait failed and its run is as it was.
 func keptForLater(res *host.Result) bool {
 	switch res.Reason {
-	case host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonToolsMissing, host.ReasonEngineUnavailable, host.ReasonQuota, host.ReasonTooManySuspended:
+	case codemode.ReasonRunBusy, codemode.ReasonStoreFailed, codemode.ReasonToolsMissing, codemode.ReasonEngineUnavailable, codemode.ReasonQuota, codemode.ReasonTooManySuspended:
 		return true
 	}
-	return res.Code == host.CodeUnavailable
+	return res.Code == codemode.CodeUnavailable
 }
 
 // isGone reports whether there is no run to wait for.
 func isGone(res *host.Result) bool {
 	switch res.Reason {
-	case host.ReasonRunUnavailable, host.ReasonRunExpired, host.ReasonWrongSession, host.ReasonWrongRun:
+	case codemode.ReasonRunUnavailable, codemode.ReasonRunExpired, codemode.ReasonWrongSession, codemode.ReasonWrongRun:
 		return true
 	}
 	return false
@@ -221,7 +222,7 @@ func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 		return false
 	}
 	slot.task = t
-	if res.Reason != host.ReasonApproval {
+	if res.Reason != codemode.ReasonApproval {
 		s.drive(c.caller, t.RunID)
 	}
 	return true

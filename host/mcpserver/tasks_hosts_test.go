@@ -119,7 +119,7 @@ func TestPostgresTasksOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	one, other := testTasksOfAnotherHost(t, newDatabase(t))
 	for _, h := range []*host.Host{one.host, other.host} {
-		if runs, err := h.Runs(t.Context(), me); err != nil || len(runs) > 0 {
+		if runs, err := h.Runs().List(t.Context(), me); err != nil || len(runs) > 0 {
 			t.Errorf("left: %v, %v", runs, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestATaskThatIsCancelledElsewhereIsNotDrivenOn(t *testing.T) {
 	other.mine.ack("tasks/cancel", map[string]any{"taskId": id})
 	close(goOn)
 	for {
-		runs, err := one.host.Runs(t.Context(), me)
+		runs, err := one.host.Runs().List(t.Context(), me)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/documents"
 )
@@ -76,7 +77,7 @@ func TestNoChangeOfATaskIsLost(t *testing.T) {
 		for _, tasks := range stores {
 			for range 10 {
 				all.Go(func() {
-					add := func(t *task) error { t.takeOutput([]host.Output{{}}); return nil }
+					add := func(t *task) error { t.takeOutput([]codemode.Output{{}}); return nil }
 					if err := tasks.change(context.Background(), "run_1", add); err != nil {
 						t.Error(err)
 					}
@@ -194,7 +195,7 @@ func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
 		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 			t.Fatal(err)
 		}
-		waits := &host.Result{Status: host.StatusWaiting, Output: []host.Output{{}}}
+		waits := &host.Result{Status: host.StatusWaiting, Output: []codemode.Output{{}}}
 		d := &taskDriver{}
 		d.asked.Store(time.Now().UnixNano())
 		docs.left = 3
@@ -229,7 +230,7 @@ func (a *arrived) Release() bool {
 func TestWhatAWaitOfATaskComesTo(t *testing.T) {
 	t.Parallel()
 	completed := host.Result{Status: host.StatusCompleted, Value: []byte(`1`)}
-	refused := host.Result{Status: host.StatusFailed, Code: host.CodeInvalidInput, Reason: host.ReasonRunBusy, Phase: host.PhaseHost}
+	refused := host.Result{Status: host.StatusFailed, Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunBusy, Phase: codemode.PhaseHost}
 	for name, tt := range map[string]struct {
 		res    host.Result
 		stored bool // by the host

@@ -252,7 +252,7 @@ func TestTasksAreCancelled(t *testing.T) {
 	c.await(id, "cancelled")
 	c.ack("tasks/cancel", map[string]any{"taskId": id})
 	c.await(id, "cancelled")
-	if runs, err := h.Runs(context.Background(), me); err != nil || len(runs) > 0 {
+	if runs, err := h.Runs().List(context.Background(), me); err != nil || len(runs) > 0 {
 		t.Errorf("left: %v, %v", runs, err)
 	}
 }

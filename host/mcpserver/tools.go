@@ -8,13 +8,14 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/modeltools"
 )
 
 // addOwnTools adds exec and wait. What lists say of them depends on the caller; see
 // perCaller.
 func (s *Server) addOwnTools() {
-	exec, wait := s.host.Definitions(host.Session{})
+	exec, wait := s.host.Catalog(host.Session{}).Definitions()
 	s.server.AddTool(ownTool(exec), s.exec)
 	s.server.AddTool(ownTool(wait), s.wait)
 }
@@ -55,7 +56,7 @@ func (s *Server) perCaller(next mcp.MethodHandler) mcp.MethodHandler {
 			return res, nil
 		}
 		list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool { return !s.sees(caller, t.Name) })
-		exec, wait := s.host.Definitions(caller)
+		exec, wait := s.host.Catalog(caller).Definitions()
 		for i, t := range list.Tools {
 			switch t.Name {
 			case modeltools.Exec:
@@ -74,7 +75,7 @@ func (s *Server) exec(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	return c.perform(ctx, func(ctx context.Context) *host.Result {
 		in, err := host.ParseExec(arguments(req))
 		if err != nil {
-			return s.host.Refused(err)
+			return codemode.Failed(err)
 		}
 		in.Wait = c.wait
 		return s.host.Exec(ctx, c.caller, in)
@@ -91,10 +92,10 @@ func (s *Server) wait(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	}
 	return c.perform(ctx, func(ctx context.Context) *host.Result {
 		if err != nil {
-			return s.host.Refused(err)
+			return codemode.Failed(err)
 		}
 		res := c.goesOn(ctx, id)
-		if res.Reason == host.ReasonWrongSession && overStreams(req.Extra) {
+		if res.Reason == codemode.ReasonWrongSession && overStreams(req.Extra) {
 			res.Error += ownSession
 		}
 		return res

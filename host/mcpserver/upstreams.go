@@ -22,7 +22,7 @@ const maxInstructed = 1000
 // instructions is what a caller is told first.
 func (s *Server) instructions(caller host.Session) string {
 	var names []string
-	for _, server := range s.host.MCPServers(caller) {
+	for _, server := range s.host.Catalog(caller).MCPServers() {
 		name := "MCP." + server.Identifier
 		if server.Connecting {
 			name += " (being connected)"
@@ -44,7 +44,7 @@ func (s *Server) awaitServers(ctx context.Context, caller host.Session) {
 		return
 	}
 	changed := s.host.ToolsChanged(ctx)
-	for slices.ContainsFunc(s.host.MCPServers(caller), func(m host.MCPServer) bool { return m.Connecting }) {
+	for slices.ContainsFunc(s.host.Catalog(caller).MCPServers(), func(m host.MCPServer) bool { return m.Connecting }) {
 		select {
 		case <-changed:
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcpserver"
 )
 
@@ -83,12 +84,14 @@ func TestAClientThatLeavesAWait(t *testing.T) {
 			_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "wait", Arguments: map[string]any{"runId": id}})
 			left <- err
 		}()
-		is(t, h, id, func(r host.RunInfo) bool { return r.Status == host.RunRunning && r.Reason != host.ReasonYield })
+		is(t, h, id, func(r codemode.RunInfo) bool {
+			return r.Status == codemode.RunRunning && r.Reason != codemode.ReasonYield
+		})
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("the client got %v", err)
 		}
-		is(t, h, id, func(r host.RunInfo) bool { return r.Status == host.RunWaiting })
+		is(t, h, id, func(r codemode.RunInfo) bool { return r.Status == codemode.RunWaiting })
 		open <- struct{}{}
 		_, got = call(t, c, "wait", map[string]any{"runId": id})
 		if got["status"] != "completed" || got["value"] != "done" {
@@ -98,10 +101,10 @@ func TestAClientThatLeavesAWait(t *testing.T) {
 }
 
 // is returns once a run is as it should be.
-func is(t *testing.T, h *host.Host, id string, should func(host.RunInfo) bool) {
+func is(t *testing.T, h *host.Host, id string, should func(codemode.RunInfo) bool) {
 	t.Helper()
 	for {
-		r, err := h.Run(t.Context(), id)
+		r, err := h.Runs().Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestEverythingAdvertisedWorks(t *testing.T) {
 		}
 		return string(r.Value)
 	}
-	exec, _ := h.Definitions(host.Session{})
+	exec, _ := h.Catalog(host.Session{}).Definitions()
 	empty, err := catalog.New(nil, catalog.Options{})
 	if err != nil {
 		t.Fatal(err)

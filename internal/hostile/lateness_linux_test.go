@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile"
 )
 
@@ -50,7 +51,7 @@ func stops(v victims, programs []hostile.Program, n int) []stop {
 		go func() {
 			for p := range work {
 				s := stop{late: -1, program: p.String()}
-				if r, took := v.attack(p, host.Session{SessionID: fmt.Sprint(i)}); r.Code == host.CodeTimeout {
+				if r, took := v.attack(p, host.Session{SessionID: fmt.Sprint(i)}); r.Code == codemode.CodeTimeout {
 					s.late = max(took-deadline, 0)
 				}
 				found <- s

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
@@ -35,7 +36,7 @@ const (
 
 // isolation is what programs run with, and logs takes what their hosts say: what
 // sanitizers find is in it.
-func isolation() host.IsolationPolicy {
+func isolation() codemode.IsolationPolicy {
 	if hosttest.Sanitized() {
 		return host.IsolationBestEffort
 	}
@@ -192,7 +193,7 @@ func check(t *testing.T, v victims, p hostile.Program, s host.Session) {
 		t.Errorf("%s ends with %.500s\nwant one of %v", p, show(r), p.Endings)
 	}
 	switch {
-	case r.Reason == host.ReasonWorkerCrashed, r.Reason == host.ReasonSandboxViolation, r.Code == host.CodeUnavailable:
+	case r.Reason == codemode.ReasonWorkerCrashed, r.Reason == codemode.ReasonSandboxViolation, r.Code == codemode.CodeUnavailable:
 		t.Errorf("%s ended its worker: %.500s", p, show(r))
 	case len(r.Error) > 8<<10:
 		t.Errorf("%s: an error of %d bytes", p, len(r.Error))

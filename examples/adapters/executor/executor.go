@@ -98,7 +98,7 @@ func (e *executor) ToolDescription() string {
 	ctx := context.Background()
 	turn, err := e.host.ModelTools(ctx, e.session(ctx), e.tools, host.ModelToolsOptions{})
 	if err != nil || !turn.Active {
-		exec, _ := e.host.Definitions(e.session(ctx))
+		exec, _ := e.host.Catalog(e.session(ctx)).Definitions()
 		return exec.Description
 	}
 	return turn.Visible[0].Description

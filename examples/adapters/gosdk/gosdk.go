@@ -55,7 +55,7 @@ func Wrap(ctx context.Context, name string, upstream *mcp.Server, cfg host.Confi
 
 // offer adds exec and wait, or replaces them: they describe the tools of upstream.
 func (w *Wrapped) offer() {
-	exec, wait := w.Host.Definitions(host.Session{})
+	exec, wait := w.Host.Catalog(host.Session{}).Definitions()
 	for _, t := range []catalog.Tool{exec, wait} {
 		w.AddTool(&mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters}, w.call)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/statecmd"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/childprocess"
@@ -220,7 +221,7 @@ func (u *upgrade) finish(t *testing.T, by string) {
 	}
 	for name, p := range upgradedPrograms {
 		res, err := c.Wait(t.Context(), upgradeSession, u.runs[name])
-		for err == nil && (res.Status == host.StatusWaiting || res.Reason == host.ReasonRunBusy) { // the lease of the old one lasts for a while
+		for err == nil && (res.Status == host.StatusWaiting || res.Reason == codemode.ReasonRunBusy) { // the lease of the old one lasts for a while
 			res, err = c.Wait(t.Context(), upgradeSession, u.runs[name])
 		}
 		if err != nil || res.Status != host.StatusCompleted || string(res.Value) != p.want {

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -113,7 +114,7 @@ func cmdPending(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		runs, err := c.Runs(context.Background(), host.Session{SessionID: "cli"})
 		ts.Check(err)
-		if slices.ContainsFunc(runs, func(r host.RunInfo) bool { return len(r.PendingToolCalls) > 0 }) {
+		if slices.ContainsFunc(runs, func(r codemode.RunInfo) bool { return len(r.PendingToolCalls) > 0 }) {
 			return
 		}
 	}
@@ -133,7 +134,7 @@ func cmdDriven(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		list, err := c.Approvals(context.Background(), policy.Filter{})
 		ts.Check(err)
-		if len(list) > 0 && slices.ContainsFunc(runs, func(r host.RunInfo) bool { return r.Status == host.RunRunning }) {
+		if len(list) > 0 && slices.ContainsFunc(runs, func(r codemode.RunInfo) bool { return r.Status == codemode.RunRunning }) {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
@@ -159,20 +160,20 @@ func (c *Client) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Appr
 	return list.Approvals, err
 }
 
-// Decide enters a person's decision, as host.Host.Decide does. An approval that
+// Decide enters a person's decision, as host.Approvals.Decide does. An approval that
 // does not exist is policy.ErrNotFound, too.
 func (c *Client) Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error) {
 	return c.decided(ctx, "/v1/approvals", decisionBody{id, d, by, nil})
 }
 
 // AllowEdited allows a call once, with another input than its own, as
-// host.Host.AllowEdited does.
+// host.Approvals.AllowEdited does.
 func (c *Client) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
 	return c.decided(ctx, "/v1/approvals", decisionBody{id, policy.AllowOnce, by, input})
 }
 
 // AnswerQuestion enters the answers to the questions of a call, as
-// host.Host.AnswerQuestion does.
+// host.Approvals.Answer does.
 func (c *Client) AnswerQuestion(ctx context.Context, id string, answers map[string]host.QuestionAnswer, by string) (*policy.Approval, error) {
 	return c.decided(ctx, "/v1/approvals/answers", questionAnswersBody{id, answers, by})
 }
@@ -186,14 +187,14 @@ func (c *Client) decided(ctx context.Context, path string, body any) (*policy.Ap
 	return a, nil
 }
 
-// Grants lists what was decided with allow-always, as host.Host.Grants does.
+// Grants lists what was decided with allow-always, as host.Approvals.Grants does.
 func (c *Client) Grants(ctx context.Context) ([]*policy.Grant, error) {
 	var list gateway.GrantList
 	err := c.get(ctx, host.Session{}, "/v1/grants", &list)
 	return list.Grants, err
 }
 
-// RevokeGrant removes an allow-always, as host.Host.RevokeGrant does. A grant that
+// RevokeGrant removes an allow-always, as host.Approvals.Revoke does. A grant that
 // does not exist is policy.ErrNotFound, too.
 func (c *Client) RevokeGrant(ctx context.Context, id string) error {
 	err := c.do(ctx, host.Session{}, http.MethodDelete, "/v1/grants/"+url.PathEscape(id), nil, nil)
@@ -275,15 +276,15 @@ func (c *Client) MCPServers(ctx context.Context) ([]gateway.MCPServer, error) {
 
 // Runs lists the runs that have not ended, oldest first: of the session, or of all
 // if s is empty.
-func (c *Client) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
+func (c *Client) Runs(ctx context.Context, s host.Session) ([]codemode.RunInfo, error) {
 	var list gateway.RunList
 	err := c.get(ctx, s, "/v1/runs", &list)
 	return list.Runs, err
 }
 
 // Run describes a run that has not ended: of the session, or of any if s is empty.
-func (c *Client) Run(ctx context.Context, s host.Session, runID string) (host.RunInfo, error) {
-	var info host.RunInfo
+func (c *Client) Run(ctx context.Context, s host.Session, runID string) (codemode.RunInfo, error) {
+	var info codemode.RunInfo
 	err := c.get(ctx, s, "/v1/runs/"+url.PathEscape(runID), &info)
 	return info, err
 }

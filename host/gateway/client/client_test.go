@@ -89,7 +89,7 @@ func TestAClientSaysWhatAHostSays(t *testing.T) {
 		t.Error(err)
 	}
 	tools, err := c.Tools(ctx, me)
-	if d := cmp.Diff(h.Tools(me), tools); d != "" || err != nil {
+	if d := cmp.Diff(h.Catalog(me).Tools(), tools); d != "" || err != nil {
 		t.Errorf("tools: %v\n%s", err, d)
 	}
 	tool, err := c.Tool(ctx, me, tools[0].ID)
@@ -148,10 +148,10 @@ func TestRunsFromAfar(t *testing.T) {
 	if r, err = c.Exec(ctx, me, host.ExecInput{Code: `await yield_control()`}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Abort(ctx, me, r.RunID); err != nil || got.Code != host.CodeAborted {
+	if got, err := c.Abort(ctx, me, r.RunID); err != nil || got.Code != codemode.CodeAborted {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := c.WaitFor(ctx, me, r.RunID, time.Second); err != nil || got.Reason != host.ReasonRunUnavailable {
+	if got, err := c.WaitFor(ctx, me, r.RunID, time.Second); err != nil || got.Reason != codemode.ReasonRunUnavailable {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// What cannot travel is refused.
@@ -185,7 +185,7 @@ func TestRecordsFromAfar(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%+v: %v, %v", f, list, err)
 		}
-		here, err := h.Approvals(ctx, f)
+		here, err := h.Approvals().List(ctx, f)
 		if d := cmp.Diff(here, list); d != "" || err != nil {
 			t.Errorf("%+v: %v\n%s", f, err, d)
 		}
@@ -208,7 +208,7 @@ func TestRecordsFromAfar(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	grants, err := c.Grants(ctx)
-	here, herr := h.Grants(ctx)
+	here, herr := h.Approvals().Grants(ctx)
 	if d := cmp.Diff(here, grants); d != "" || err != nil || herr != nil || len(grants) != 1 {
 		t.Fatalf("%v, %v\n%s", err, herr, d)
 	}
@@ -233,7 +233,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := c.Tool(ctx, me, "quoin:core:none"); !errors.As(err, &p) || p.Code != gateway.ProblemNotFound || client.Sent(err) {
 		t.Error(err)
 	}
-	if err := c.Answer(ctx, me, "run_0", "c", host.ToolAnswer{Error: "no"}); !errors.As(err, &p) || p.Reason != string(host.ReasonRunUnavailable) {
+	if err := c.Answer(ctx, me, "run_0", "c", host.ToolAnswer{Error: "no"}); !errors.As(err, &p) || p.Reason != string(codemode.ReasonRunUnavailable) {
 		t.Error(err)
 	}
 	gone := dial(t, "http://127.0.0.1:1", "")
@@ -304,7 +304,7 @@ func TestAnswersFromAfar(t *testing.T) {
 	waiting := func() *policy.Approval {
 		t.Helper()
 		list, err := c.Approvals(ctx, policy.Filter{})
-		here, herr := h.Approvals(ctx, policy.Filter{})
+		here, herr := h.Approvals().List(ctx, policy.Filter{})
 		if d := cmp.Diff(here, list); d != "" || err != nil || herr != nil || len(list) != 1 {
 			t.Fatalf("%v, %v\n%s", err, herr, d)
 		}

@@ -41,7 +41,7 @@ func (c *Client) Programs(ctx context.Context, s host.Session) ([]host.ProgramRe
 	return list.Programs, err
 }
 
-// SaveProgram saves the program of a completed run, as host.Host.SaveProgram does. What
+// SaveProgram saves the program of a completed run, as host.Programs.Save does. What
 // by claims is noted as unverified.
 func (c *Client) SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error) {
 	saved := &host.ProgramReview{}
@@ -51,7 +51,7 @@ func (c *Client) SaveProgram(ctx context.Context, s host.Session, rq programs.Re
 	return saved.Program, nil
 }
 
-// Program returns a saved program, as host.Host.Program does.
+// Program returns a saved program, as host.Programs.Get does.
 func (c *Client) Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error) {
 	p := &host.ProgramReview{}
 	if err := c.get(ctx, s, programPath(name), p); err != nil {
@@ -60,7 +60,7 @@ func (c *Client) Program(ctx context.Context, s host.Session, name string) (*hos
 	return p, nil
 }
 
-// RunProgram runs a saved program, as host.Host.RunProgram does. Only Title and Timeout
+// RunProgram runs a saved program, as host.Programs.Run does. Only Title and Timeout
 // of the input count.
 func (c *Client) RunProgram(ctx context.Context, s host.Session, name string, input json.RawMessage, in host.ExecInput) (*host.Result, error) {
 	res := &host.Result{}
@@ -70,7 +70,7 @@ func (c *Client) RunProgram(ctx context.Context, s host.Session, name string, in
 	return res, nil
 }
 
-// AcceptProgram accepts the changes of a program's tools, as host.Host.AcceptProgram does.
+// AcceptProgram accepts the changes of a program's tools, as host.Programs.Accept does.
 func (c *Client) AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error) {
 	p := &host.ProgramReview{}
 	if err := c.post(ctx, s, "/v1/program-reviews", acceptBody{name, digest, by}, p); err != nil {
@@ -79,7 +79,7 @@ func (c *Client) AcceptProgram(ctx context.Context, s host.Session, name, digest
 	return p, nil
 }
 
-// RemoveProgram forgets a saved program, as host.Host.RemoveProgram does.
+// RemoveProgram forgets a saved program, as host.Programs.Remove does.
 func (c *Client) RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error {
 	path := programPath(name)
 	if of != "" {

@@ -15,7 +15,7 @@ type undoBody struct {
 	Skip  []string `json:"skip,omitempty"`
 }
 
-// ListEffects lists the runs that can be undone, as host.Host.ListEffects does: the session's
+// ListEffects lists the runs that can be undone, as host.Effects.List does: the session's
 // runs, or the runs of all sessions if s is empty.
 func (c *Client) ListEffects(ctx context.Context, s host.Session) ([]*runstore.Effects, error) {
 	var list gateway.EffectList
@@ -33,7 +33,7 @@ func (c *Client) Effects(ctx context.Context, s host.Session, runID string) (*ho
 	return out, nil
 }
 
-// Undo undoes the effects of a run, as host.Host.Undo does. An empty session stands for the
+// Undo undoes the effects of a run, as host.Effects.Undo does. An empty session stands for the
 // session of the run. When ctx ends, the server continues.
 func (c *Client) Undo(ctx context.Context, s host.Session, runID string, o host.UndoOptions) (*host.RunEffects, error) {
 	out := &host.RunEffects{}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 var session = host.Session{SessionID: "bench"}
@@ -17,7 +18,7 @@ var session = host.Session{SessionID: "bench"}
 const warmUp = 50
 
 // measure times op, one operation after the other.
-func measure(b *testing.B, r row, op func() (time.Duration, *host.Result), want host.Status) {
+func measure(b *testing.B, r row, op func() (time.Duration, *host.Result), want codemode.Status) {
 	b.Helper()
 	for range warmUp {
 		if _, res := op(); res.Status != want {

@@ -41,7 +41,7 @@ func BenchmarkExecObserved(b *testing.B) {
 			if c.subscribe {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				feed := h.Subscribe(ctx)
+				feed := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 				go func() {
 					for range feed {
 					}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
@@ -149,7 +150,7 @@ func benchDecisions(b *testing.B, s sharedStore) {
 		return "", false
 	}
 	allow := func(_, approval string) error {
-		_, err := p.other.Decide(context.Background(), approval, policy.AllowOnce, "bench")
+		_, err := p.other.Approvals().Decide(context.Background(), approval, policy.AllowOnce, "bench")
 		return err
 	}
 	measure(b, row{name: "decision on another host to result, " + s.name, goal: "p50 <= 10 ms"}, func() (time.Duration, *host.Result) {
@@ -176,7 +177,7 @@ func benchTakeovers(b *testing.B, s sharedStore) {
 			holder, store = newHost(b, cfg), cfg.Store
 		}
 		suspended := holder.Exec(context.Background(), session, host.ExecInput{Code: `return await tools.task()`, Wait: time.Millisecond})
-		for res == nil || res.Reason == host.ReasonRunBusy { // the holder may have renewed its lease
+		for res == nil || res.Reason == codemode.ReasonRunBusy { // the holder may have renewed its lease
 			if gone := s.endLease(b, holder, store); gone {
 				holder = nil
 			}

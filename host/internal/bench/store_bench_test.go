@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -155,7 +156,7 @@ func BenchmarkStores(b *testing.B) {
 		for _, c := range []struct {
 			name string
 			op   func() (time.Duration, *host.Result)
-			want host.Status
+			want codemode.Status
 		}{
 			{"exec to waiting", suspend, host.StatusWaiting},
 			{"wait to completed", waitOn(one, yields), host.StatusCompleted},

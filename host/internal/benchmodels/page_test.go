@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 var update = flag.Bool("update", false, "write docs/models.md and its picture")
@@ -34,7 +34,7 @@ type results struct {
 // measureAll makes all figures.
 func measureAll(t testing.TB) results {
 	t.Helper()
-	on, auto := newHost(t, host.ActivationOn), newHost(t, host.ActivationAuto)
+	on, auto := newHost(t, codemode.ActivationOn), newHost(t, codemode.ActivationAuto)
 	r := results{domains: domains(), replays: map[string][]replay{}, prompts: measurePrompts(t, on, auto)}
 	others := ownerless(services(t))
 	r.larger = tokens(t, definitions(t, others))
@@ -260,7 +260,7 @@ func (p replay) line(i int) string {
 // same database.
 func TestSomeTasks(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, host.ActivationOn)
+	h := newHost(t, codemode.ActivationOn)
 	const some = 4
 	for _, d := range domains() {
 		r := newReplayer(t, h, d)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // promptSizes are numbers of tools.
@@ -44,7 +45,7 @@ func measurePrompts(t testing.TB, on, auto *host.Host) []prompt {
 // them directly does, over all tasks.
 func TestNeverWorseThanDirect(t *testing.T) {
 	t.Parallel()
-	direct, auto := fewTools(t, newHost(t, host.ActivationAuto))
+	direct, auto := fewTools(t, newHost(t, codemode.ActivationAuto))
 	const most = 1.02
 	if ratio := float64(auto) / float64(direct); ratio > most {
 		t.Errorf("%d tokens by auto are %.3f times the %d of direct calls, want at most %.2f", auto, ratio, direct, most)

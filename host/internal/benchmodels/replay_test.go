@@ -42,7 +42,7 @@ func newHost(t testing.TB, activation codemode.Activation) *host.Host {
 	h, err := host.New(context.Background(), host.Config{
 		Guests:   host.GuestConfig{Path: guest},
 		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Settings: host.Settings{Models: map[string]host.Activation{"*": activation}},
+		Settings: host.Settings{Models: map[string]codemode.Activation{"*": activation}},
 	})
 	if err != nil {
 		t.Fatal(err)

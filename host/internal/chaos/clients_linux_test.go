@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/internal/history"
 )
@@ -170,7 +171,7 @@ func (u *user) exec(c *client.Client, program string) bool {
 }
 
 // again are reasons why a run does not continue now, and may later.
-var again = []host.Reason{host.ReasonRunBusy, host.ReasonStoreFailed, host.ReasonEngineUnavailable, host.ReasonToolsMissing, host.ReasonTooManySuspended, host.ReasonQuota}
+var again = []codemode.Reason{codemode.ReasonRunBusy, codemode.ReasonStoreFailed, codemode.ReasonEngineUnavailable, codemode.ReasonToolsMissing, codemode.ReasonTooManySuspended, codemode.ReasonQuota}
 
 // wait asks a host for a run and reports whether that changed anything.
 func (u *user) wait(name string, c *client.Client, id string) bool {
@@ -189,10 +190,10 @@ func (u *user) wait(name string, c *client.Client, id string) bool {
 	switch {
 	case r.Status == host.StatusWaiting:
 		return true
-	case r.Status == host.StatusFailed && (slices.Contains(again, r.Reason) || r.Code == host.CodeUnavailable):
+	case r.Status == host.StatusFailed && (slices.Contains(again, r.Reason) || r.Code == codemode.CodeUnavailable):
 		u.w.tally.refuse("wait: " + cmp.Or(string(r.Reason), string(r.Code)))
 		return false
-	case r.Status == host.StatusFailed && r.Reason == host.ReasonRunUnavailable:
+	case r.Status == host.StatusFailed && r.Reason == codemode.ReasonRunUnavailable:
 		u.w.rec.Record(history.Event{Kind: history.Gone, Run: id, Note: r.Error})
 	case r.Status == host.StatusFailed:
 		u.w.rec.Record(history.Event{Kind: history.Failed, Run: id, Note: string(r.Reason) + ": " + r.Error})

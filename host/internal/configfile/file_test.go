@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -41,9 +42,9 @@ func TestLoadFile(t *testing.T) {
 		{"everything", everything, func(s *host.Settings) {
 			*s = host.Settings{
 				Languages: []string{"typescript"}, Timeout: 500 * time.Millisecond, Wait: 600 * time.Millisecond, CPUBudget: 700 * time.Millisecond, MemoryLimit: 2e6, MaxOutput: 2000,
-				Isolation: host.IsolationBestEffort, OnOutputLimit: host.OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second, UndoTTL: 5 * time.Second,
+				Isolation: host.IsolationBestEffort, OnOutputLimit: codemode.OutputTruncate, MaxSnapshot: 3000, MaxPendingCalls: 3, MaxApprovals: 100, SnapshotTTL: 4 * time.Second, UndoTTL: 5 * time.Second,
 				MaxSuspended: 5, SearchLimit: 6, MaxSearchLimit: 7, AutoShare: 8, ContextWindow: 64_000,
-				Models: map[string]host.Activation{"ollama/*": host.ActivationOff, "*": host.ActivationAuto},
+				Models: map[string]codemode.Activation{"ollama/*": codemode.ActivationOff, "*": codemode.ActivationAuto},
 			}
 		}},
 		{"out of range is clamped", `{tools:{codeMode:{enabled:true,timeoutMs:0,maxPendingToolCalls:1e300}}}`, func(s *host.Settings) {
@@ -85,9 +86,9 @@ func TestAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := host.Settings{Isolation: host.IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]host.Activation{"b": host.ActivationOn}}.WithDefaults()
+	base := host.Settings{Isolation: host.IsolationRequired, Timeout: 300 * time.Millisecond, MaxOutput: 5000, Models: map[string]codemode.Activation{"b": codemode.ActivationOn}}.WithDefaults()
 	scout, off := base, base
-	scout.Timeout, scout.Models = 200*time.Millisecond, map[string]host.Activation{"a": host.ActivationOff}
+	scout.Timeout, scout.Models = 200*time.Millisecond, map[string]codemode.Activation{"a": codemode.ActivationOff}
 	off.Disabled = true
 	if d := cmp.Diff(map[string]host.Settings{"scout": scout, "off": off, "same": base}, f.Agents); d != "" {
 		t.Errorf("agents (-want +got):\n%s", d)

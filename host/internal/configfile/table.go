@@ -160,7 +160,7 @@ func (c *codeModeFile) hostFields() []config.Field {
 	return []config.Field{
 		config.Choice("runtime", &c.runtime, []string{"quickjs"}, "The language runtime. `quickjs-wasi` is another name of the only one there is; `guest.engine` says which build of it.").Alias("quickjs-wasi", "quickjs"),
 		config.Choice("mode", &c.mode, []string{"only"}, "How the model sees other tools: not at all."),
-		config.Choice("isolation", &c.Isolation, []host.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
+		config.Choice("isolation", &c.Isolation, []codemode.IsolationPolicy{host.IsolationRequired, host.IsolationStrict, host.IsolationBestEffort},
 			"Whether a host starts where the system lacks layers of the guest's sandbox. Unless it is given, `quoin exec` takes what there is."),
 		config.Int("maxSuspendedRuns", &c.MaxSuspended, codemode.Ranges().MaxSuspended.Min, codemode.Ranges().MaxSuspended.Max, "Suspended runs of one store, of all hosts that share it. In each host, one session may have `quotas.sessionPercent` of them."),
 		config.Int("searchDefaultLimit", &c.SearchLimit, codemode.Ranges().SearchLimit.Min, codemode.Ranges().SearchLimit.Max, "Results of a `tools.search` that names no limit; never more than `maxSearchLimit`."),
@@ -178,7 +178,7 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Duration("cpuBudgetMs", &c.CPUBudget, time.Millisecond, codemode.Ranges().CPUBudget.Min, codemode.Ranges().CPUBudget.Max, "Processor time of one run, all its waits together."),
 		config.Int("memoryLimitBytes", &c.MemoryLimit, codemode.Ranges().MemoryLimit.Min, codemode.Ranges().MemoryLimit.Max, "Memory of one guest."),
 		config.Int("maxOutputBytes", &c.MaxOutput, codemode.Ranges().MaxOutput.Min, codemode.Ranges().MaxOutput.Max, "Output and value of one result together, as compact JSON."),
-		config.Choice("onOutputLimit", &c.OnOutputLimit, []host.OutputPolicy{host.OutputFail, host.OutputTruncate},
+		config.Choice("onOutputLimit", &c.OnOutputLimit, []codemode.OutputPolicy{codemode.OutputFail, codemode.OutputTruncate},
 			"What happens beyond `maxOutputBytes`: the run fails, or it completes with a marker that says how much is missing."),
 		config.Int("maxSnapshotBytes", &c.MaxSnapshot, codemode.Ranges().MaxSnapshot.Min, codemode.Ranges().MaxSnapshot.Max, "Stored size of one suspended run."),
 		config.Int("maxPendingToolCalls", &c.MaxPendingCalls, codemode.Ranges().MaxPendingCalls.Min, codemode.Ranges().MaxPendingCalls.Max, "Tool calls of one run in flight; 4,000 more wait in a queue."),
@@ -186,7 +186,7 @@ func (c *codeModeFile) fields() []config.Field {
 		config.Duration("undoTtlSeconds", &c.UndoTTL, time.Second, codemode.Ranges().UndoTTL.Min, codemode.Ranges().UndoTTL.Max, "How long it is kept how the calls of a run are undone."),
 		config.Duration("snapshotTtlSeconds", &c.SnapshotTTL, time.Second, codemode.Ranges().SnapshotTTL.Min, codemode.Ranges().SnapshotTTL.Max, "How long a suspended run is kept after its last use, and after the question or the timer that it waits for."),
 		config.Map("models", "model id", c.model, "Which models get code mode: `on`, `off`, or `auto` (where its tools cost more than `autoSharePercent` of its context window). `*` in a model id stands for any characters; "+
-			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]host.Activation{} }),
+			"of several entries that match, the most exact counts. A model without one gets it.").OnFirst(func() { c.Models = map[string]codemode.Activation{} }),
 		config.Int("autoSharePercent", &c.AutoShare, codemode.Ranges().AutoShare.Min, codemode.Ranges().AutoShare.Max, "What the tools of a model that is set to `auto` have to cost for code mode, as a share of its context window."),
 		config.Int("contextWindowTokens", &c.ContextWindow, codemode.Ranges().ContextWindow.Min, codemode.Ranges().ContextWindow.Max, "The context window of models whose window a gateway does not tell, in tokens."),
 	}
@@ -194,8 +194,8 @@ func (c *codeModeFile) fields() []config.Field {
 
 // model reads the activation of the models of one id or pattern.
 func (c *codeModeFile) model(id string) config.Field {
-	var a host.Activation
-	return config.Choice(id, &a, []host.Activation{host.ActivationOn, host.ActivationOff, host.ActivationAuto}, "").Then(func() { c.Models[id] = a })
+	var a codemode.Activation
+	return config.Choice(id, &a, []codemode.Activation{codemode.ActivationOn, codemode.ActivationOff, codemode.ActivationAuto}, "").Then(func() { c.Models[id] = a })
 }
 
 // rulesFile is a pair of allow and deny. An empty list that is given is not the

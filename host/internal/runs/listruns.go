@@ -29,7 +29,7 @@ func (l *lister) Runs(ctx context.Context, s codemode.Session) ([]codemode.RunIn
 	return l.list(ctx, s.Covers)
 }
 
-// AllRuns is Host.AllRuns.
+// AllRuns is host.Runs.All.
 func (l *lister) AllRuns(ctx context.Context) ([]codemode.RunInfo, error) {
 	return l.list(ctx, func(codemode.Session) bool { return true })
 }
@@ -64,7 +64,7 @@ func (l *lister) list(ctx context.Context, wanted func(codemode.Session) bool) (
 	return out, nil
 }
 
-// Run is Host.Run.
+// Run is host.Runs.Get.
 func (l *lister) Run(ctx context.Context, runID string) (codemode.RunInfo, error) {
 	if r := l.ByID(runID); r != nil && (l.Volatile() || !r.IsIdle()) {
 		if info, ok := r.Info(); ok {

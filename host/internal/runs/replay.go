@@ -121,7 +121,7 @@ func (v *reviver) leaseForReplay(ctx context.Context, rec *runstore.Record, pool
 	}, nil
 }
 
-// Upgrade is Host.UpgradeRuns.
+// Upgrade is host.Runs.Upgrade.
 func (v *reviver) Upgrade(ctx context.Context, o codemode.UpgradeOptions) iter.Seq2[codemode.UpgradedRun, error] {
 	return func(yield func(codemode.UpgradedRun, error) bool) {
 		list, err := v.Store.List(ctx)

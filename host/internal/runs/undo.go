@@ -37,7 +37,7 @@ func (e *Engine) Effects(ctx context.Context, runID string) (*runstore.Effects, 
 	return j, nil
 }
 
-// ListEffects is Host.ListEffects.
+// ListEffects is host.Effects.List.
 func (e *Engine) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 	store, f := e.effectStore()
 	if f != nil {
@@ -73,7 +73,7 @@ func failureFromJournal(err error) *codemode.Error {
 	return fault.FromStore(err)
 }
 
-// Undo is Host.Undo.
+// Undo is host.Effects.Undo.
 func (e *Engine) Undo(ctx context.Context, s codemode.Session, runID string, skip []string) (*Undo, error) {
 	store, f := e.effectStore()
 	if f != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile"
 )
 
@@ -97,7 +98,7 @@ func (a *actor) abandon() string {
 	if r.Status != host.StatusWaiting {
 		return unlessStruck(r)
 	}
-	if r = a.h.Abort(context.Background(), a.session, r.RunID); r.Code != host.CodeAborted {
+	if r = a.h.Abort(context.Background(), a.session, r.RunID); r.Code != codemode.CodeAborted {
 		return show(r)
 	}
 	return ""
@@ -108,7 +109,7 @@ func (a *actor) abort() string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+a.rng.IntN(60))*time.Millisecond)
 	defer cancel()
 	r := a.h.Exec(ctx, a.session, host.ExecInput{Code: `for (;;);`})
-	if r.Code != host.CodeAborted {
+	if r.Code != codemode.CodeAborted {
 		return unlessStruck(r)
 	}
 	return ""
@@ -130,7 +131,7 @@ func (a *actor) attack() string {
 	switch {
 	case struck(r):
 		return struckMark
-	case r.Reason == host.ReasonWorkerCrashed, r.Reason == host.ReasonSandboxViolation, r.Code == host.CodeUnavailable, r.Code == host.CodeAborted:
+	case r.Reason == codemode.ReasonWorkerCrashed, r.Reason == codemode.ReasonSandboxViolation, r.Code == codemode.CodeUnavailable, r.Code == codemode.CodeAborted:
 		return fmt.Sprintf("%s: %s", p, show(r))
 	case code == "completed" && !p.MayEnd("completed"):
 		return fmt.Sprintf("%s: %s", p, show(r))
@@ -149,7 +150,7 @@ func (a *actor) rude() string {
 	switch {
 	case r.Status == host.StatusWaiting:
 		a.h.Abort(context.Background(), a.session, r.RunID)
-	case r.Status == host.StatusFailed && r.Reason != host.ReasonNestedTool && r.Reason != host.ReasonGuestException && r.Code != host.CodeTimeout:
+	case r.Status == host.StatusFailed && r.Reason != codemode.ReasonNestedTool && r.Reason != codemode.ReasonGuestException && r.Code != codemode.CodeTimeout:
 		return unlessStruck(r)
 	}
 	return ""
@@ -162,7 +163,7 @@ func (a *actor) want(in host.ExecInput, value string) string {
 	var r *host.Result
 	for range maxTries {
 		r = a.h.Exec(context.Background(), a.session, in)
-		for id := ""; r.Status == host.StatusWaiting || r.Reason == host.ReasonRunBusy; { // it outlives its worker once
+		for id := ""; r.Status == host.StatusWaiting || r.Reason == codemode.ReasonRunBusy; { // it outlives its worker once
 			id = cmp.Or(r.RunID, id)
 			r = a.h.Wait(context.Background(), a.session, id)
 		}
@@ -171,7 +172,7 @@ func (a *actor) want(in host.ExecInput, value string) string {
 			return ""
 		case struck(r):
 			a.struck++
-		case in.Timeout == 0 || r.Code != host.CodeTimeout:
+		case in.Timeout == 0 || r.Code != codemode.CodeTimeout:
 			return fmt.Sprintf("%s\nwant %s", show(r), value)
 		}
 	}
@@ -193,6 +194,6 @@ func unlessStruck(r *host.Result) string {
 // struck reports whether the cell's worker was killed: while it ran, or before it
 // was ready, or just when the host wanted to look at it.
 func struck(r *host.Result) bool {
-	return r.Reason == host.ReasonWorkerCrashed && strings.Contains(r.Error, "killed by signal 9") ||
-		r.Code == host.CodeUnavailable && strings.Contains(r.Error, "guest worker")
+	return r.Reason == codemode.ReasonWorkerCrashed && strings.Contains(r.Error, "killed by signal 9") ||
+		r.Code == codemode.CodeUnavailable && strings.Contains(r.Error, "guest worker")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/hostile"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -148,11 +149,11 @@ func checkSlots(t *testing.T, h *host.Host) {
 		}
 		ids = append(ids, r.RunID)
 	}
-	if r := suspend(0); r.Reason != host.ReasonTooManySuspended {
+	if r := suspend(0); r.Reason != codemode.ReasonTooManySuspended {
 		t.Errorf("one suspended run too many: %s", show(r))
 	}
 	for i, id := range ids {
-		if r := h.Abort(context.Background(), sessions[i%2], id); r.Code != host.CodeAborted {
+		if r := h.Abort(context.Background(), sessions[i%2], id); r.Code != codemode.CodeAborted {
 			t.Errorf("a run that is no longer needed: %s", show(r))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // Finish runs a program with tools of its own to its end. A program that needs a person is
@@ -33,7 +34,7 @@ func Finish(ctx context.Context, h *host.Host, s host.Session, tools []catalog.T
 func Console(r *host.Result) []string {
 	var lines []string
 	for _, o := range r.Output {
-		if o.Kind == host.OutputText {
+		if o.Kind == codemode.OutputText {
 			lines = append(lines, o.Text())
 		} else {
 			lines = append(lines, string(o.Value))

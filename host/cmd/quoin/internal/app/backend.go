@@ -6,16 +6,19 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/modeltools"
+	"github.com/quoinhq/quoin/host/policy"
 )
 
 // Backend is a host: one that this process makes, or one behind a server.
 type Backend interface {
 	Exec(context.Context, host.Session, host.ExecInput) (*host.Result, error)
 	WaitFor(ctx context.Context, s host.Session, runID string, timeout time.Duration) (*host.Result, error)
-	Runs(context.Context, host.Session) ([]host.RunInfo, error)
+	Runs(context.Context, host.Session) ([]codemode.RunInfo, error)
+	Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
 	Tools(context.Context, host.Session) ([]catalog.Entry, error)
 	Namespaces(context.Context, host.Session) ([]host.Namespace, error)
 	Plugins(context.Context) ([]gateway.Plugin, error)
@@ -39,12 +42,20 @@ func (p Local) WaitFor(ctx context.Context, s host.Session, runID string, timeou
 	return p.Host.WaitFor(ctx, s, runID, timeout), nil
 }
 
+func (p Local) Runs(ctx context.Context, s host.Session) ([]codemode.RunInfo, error) {
+	return p.Host.Runs().List(ctx, s)
+}
+
+func (p Local) Approvals(ctx context.Context, f policy.Filter) ([]*policy.Approval, error) {
+	return p.Host.Approvals().List(ctx, f)
+}
+
 func (p Local) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
-	return p.Host.Tools(s), nil
+	return p.Host.Catalog(s).Tools(), nil
 }
 
 func (p Local) Namespaces(_ context.Context, s host.Session) ([]host.Namespace, error) {
-	return p.Host.Namespaces(s), nil
+	return p.Host.Catalog(s).Namespaces(), nil
 }
 
 func (p Local) Plugins(context.Context) ([]gateway.Plugin, error) {

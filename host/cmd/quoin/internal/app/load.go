@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/internal/debuglog"
 )
@@ -24,12 +25,12 @@ func (o *Flags) Load() (*configfile.File, error) {
 	}
 	path, err := paths.Config(o.Config)
 	if err != nil {
-		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
+		return nil, cli.AsInput(err, codemode.ReasonInvalidConfig)
 	}
 	f, err := configfile.Load(configfile.Sources{Path: path, Environ: os.Environ(), Set: set})
 	var wrong *configfile.Error
 	if err != nil && !errors.As(err, &wrong) {
-		return nil, cli.AsInput(err, host.ReasonInvalidConfig)
+		return nil, cli.AsInput(err, codemode.ReasonInvalidConfig)
 	}
 	return f, err
 }
@@ -52,7 +53,7 @@ func (o *Flags) HostConfig(f *configfile.File, log *slog.Logger) host.Config {
 func (o *Flags) PluginDir(f *configfile.File) (string, error) {
 	dir, err := paths.Plugins(o.Plugins, f.PluginDir)
 	if err != nil {
-		return "", cli.AsInput(err, host.ReasonInvalidConfig)
+		return "", cli.AsInput(err, codemode.ReasonInvalidConfig)
 	}
 	return dir, nil
 }

@@ -72,7 +72,7 @@ func (o *Flags) OpenHost(ctx context.Context, stderr io.Writer) (*host.Host, *Re
 	if err != nil {
 		return nil, nil, errors.Join(err, rec.Close())
 	}
-	if h.Isolation().Tier == "D" && !cfg.Settings.Disabled {
+	if h.Guests().Isolation.Tier == "D" && !cfg.Settings.Disabled {
 		cfg.Logger.Warn("programs run without a sandbox to rely on; quoin doctor says what is missing")
 	}
 	return h, rec, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcpserver"
 	"github.com/quoinhq/quoin/host/policy"
@@ -46,14 +47,14 @@ func (o *Flags) DatabaseURL(f *configfile.File) (string, error) {
 	if !strings.HasPrefix(given, "postgres") {
 		source, err := plugins.ParseSecretSource(given)
 		if err != nil {
-			return "", cli.AsInput(fmt.Errorf("the database is %q, expected postgres://user@host/database, %w", given, err), host.ReasonInvalidConfig)
+			return "", cli.AsInput(fmt.Errorf("the database is %q, expected postgres://user@host/database, %w", given, err), codemode.ReasonInvalidConfig)
 		}
 		at := given
 		if given, err = source(); err != nil {
-			return "", cli.AsInput(fmt.Errorf("URL of the database: %w", err), host.ReasonInvalidConfig)
+			return "", cli.AsInput(fmt.Errorf("URL of the database: %w", err), codemode.ReasonInvalidConfig)
 		}
 		if !strings.HasPrefix(given, "postgres://") && !strings.HasPrefix(given, "postgresql://") {
-			return "", cli.AsInput(fmt.Errorf("%s has no URL of a database: expected postgres://user@host/database", at), host.ReasonInvalidConfig)
+			return "", cli.AsInput(fmt.Errorf("%s has no URL of a database: expected postgres://user@host/database", at), codemode.ReasonInvalidConfig)
 		}
 	}
 	return given, nil
@@ -76,7 +77,7 @@ func (o *Flags) StateDir(f *configfile.File) (string, error) {
 		return paths.State("", f.StateDir)
 	}
 	if scheme, _, is := strings.Cut(o.State, "://"); is {
-		return "", cli.AsInput(fmt.Errorf("--state: %s:// is neither a directory nor a database: expected postgres://user@host/database, env:NAME or file:/path", scheme), host.ReasonInvalidConfig)
+		return "", cli.AsInput(fmt.Errorf("--state: %s:// is neither a directory nor a database: expected postgres://user@host/database, env:NAME or file:/path", scheme), codemode.ReasonInvalidConfig)
 	}
 	return paths.State(o.State, f.StateDir)
 }

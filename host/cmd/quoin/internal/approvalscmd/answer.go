@@ -45,7 +45,7 @@ call; any other answer goes to the tool that asks.`,
 			if err := given.check(); err != nil {
 				return err
 			}
-			return a.with(cmd, func(s Decisions) error {
+			return a.with(cmd, func(s decisions) error {
 				asked, err := a.find(cmd.Context(), s, args[0])
 				if err != nil {
 					return err

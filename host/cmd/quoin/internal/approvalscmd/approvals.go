@@ -66,19 +66,24 @@ func (a *approver) bind(cmd *cobra.Command) {
 	a.Remote.Bind(cmd)
 }
 
-// Decisions are what people decide about: in a state directory, or of a server.
+// Decisions are what people decide about: of a host, in a state directory, or of a server.
 type Decisions interface {
 	Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
 	Decide(ctx context.Context, id string, d policy.Decision, by string) (*policy.Approval, error)
 	AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error)
 	AnswerQuestion(ctx context.Context, id string, answers map[string]codemode.QuestionAnswer, by string) (*policy.Approval, error)
+}
+
+// decisions are those of a store, or of a server, with what was decided for good.
+type decisions interface {
+	Decisions
 	Grants(context.Context) ([]*policy.Grant, error)
 	RevokeGrant(ctx context.Context, id string) error
 }
 
 var (
-	_ Decisions = ownDecisions{}
-	_ Decisions = (*client.Client)(nil)
+	_ decisions = ownDecisions{}
+	_ decisions = (*client.Client)(nil)
 )
 
 // ownDecisions are the decisions of a state directory.
@@ -107,7 +112,7 @@ func (o ownDecisions) Grants(ctx context.Context) ([]*policy.Grant, error) {
 func (o ownDecisions) RevokeGrant(ctx context.Context, id string) error { return o.Forget(ctx, id) }
 
 // with calls do with the decisions of the server, or of this system.
-func (a *approver) with(cmd *cobra.Command, do func(Decisions) error) error {
+func (a *approver) with(cmd *cobra.Command, do func(decisions) error) error {
 	return a.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
 		s, err := a.store(cmd)
 		if err != nil {
@@ -151,7 +156,7 @@ func newApprovalsList() *cobra.Command {
   quoin approvals list --remembered
   quoin approvals list --server http://127.0.0.1:8787`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd, func(s Decisions) error {
+			return a.with(cmd, func(s decisions) error {
 				if grants {
 					list, err := s.Grants(cmd.Context())
 					if err != nil {
@@ -222,7 +227,7 @@ func newDecision(verb string, d policy.Decision, wait func() *cobra.Command) *co
 // decideAndSay decides, and says what was decided. If the run is suspended and the caller
 // wants to resume it, it returns the arguments of that wait.
 func (a *approver) decideAndSay(cmd *cobra.Command, id string, d policy.Decision, input string, resume func(*policy.Approval) bool) (words []string, _ error) {
-	err := a.with(cmd, func(s Decisions) error {
+	err := a.with(cmd, func(s decisions) error {
 		got, err := a.decide(cmd.Context(), s, id, d, input)
 		switch {
 		case err != nil:
@@ -354,7 +359,7 @@ func newRevoke() *cobra.Command {
 		Example: `  quoin approvals revoke grt_0123456789abcdef0123456789abcdef`,
 		Args:    cli.OneArg("GRANT_ID", "which quoin approvals list --remembered shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd, func(s Decisions) error {
+			return a.with(cmd, func(s decisions) error {
 				err := s.RevokeGrant(cmd.Context(), args[0])
 				if errors.Is(err, policy.ErrNotFound) {
 					return fmt.Errorf("there is no grant %s: quoin approvals list --remembered shows them", terminal.Short(args[0]))
@@ -389,7 +394,7 @@ func listGrants(b *strings.Builder, list []*policy.Grant) {
 
 // pending are the approvals that wait for a person.
 func (a *approver) pending(cmd *cobra.Command) (names []cobra.Completion, _ error) {
-	err := a.with(cmd, func(s Decisions) error {
+	err := a.with(cmd, func(s decisions) error {
 		list, err := s.Approvals(cmd.Context(), a.filter())
 		for _, one := range list {
 			if one.State == policy.StatePending {
@@ -403,7 +408,7 @@ func (a *approver) pending(cmd *cobra.Command) (names []cobra.Completion, _ erro
 
 // remembered are the approvals that were given for always.
 func (a *approver) remembered(cmd *cobra.Command) (names []cobra.Completion, _ error) {
-	err := a.with(cmd, func(s Decisions) error {
+	err := a.with(cmd, func(s decisions) error {
 		list, err := s.Grants(cmd.Context())
 		for _, one := range list {
 			names = append(names, cobra.CompletionWithDesc(one.ID, terminal.Short(one.ToolID)))

@@ -27,7 +27,7 @@ func newApprovalsShow() *cobra.Command {
   quoin approvals show apr_0123456789abcdef0123456789abcdef --server http://127.0.0.1:8787`,
 		Args: cli.OneArg("ID", "which quoin approvals list shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.with(cmd, func(s Decisions) error {
+			return a.with(cmd, func(s decisions) error {
 				f := a.filter()
 				f.Resolved = true
 				list, err := s.Approvals(cmd.Context(), f)

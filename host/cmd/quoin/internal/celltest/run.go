@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/plugins"
 )
 
@@ -66,10 +67,10 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config, developed plugins.Candi
 	defer func() { err = errors.Join(err, h.Close()) }()
 	start := time.Now()
 	r := h.Exec(ctx, Session, host.ExecInput{Code: c.Code, Language: c.Language, Wait: patience})
-	var output []host.Output
+	var output []codemode.Output
 	for i := 0; ; i++ {
 		output = append(output, r.Output...)
-		if r.Status != host.StatusWaiting || r.Reason != host.ReasonYield || i == maxWaits {
+		if r.Status != host.StatusWaiting || r.Reason != codemode.ReasonYield || i == maxWaits {
 			break
 		}
 		r = h.WaitFor(ctx, Session, r.RunID, patience)
@@ -82,7 +83,7 @@ func (c *Cell) Run(ctx context.Context, cfg host.Config, developed plugins.Candi
 }
 
 // WaitsFor names the tools that have not answered for some time.
-func WaitsFor(calls []host.PendingCall, elapsed time.Duration) string {
+func WaitsFor(calls []codemode.PendingCall, elapsed time.Duration) string {
 	var names []string
 	for _, c := range calls {
 		name := c.Tool
@@ -116,7 +117,7 @@ func Spent(d time.Duration) string {
 func (c *Cell) check(r *host.Result, elapsed time.Duration) []Problem {
 	var list []Problem
 	switch {
-	case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
+	case r.Status == host.StatusWaiting && r.Reason == codemode.ReasonPendingTools:
 		list = append(list, Problem{Text: "the cell has not ended: it is " + WaitsFor(r.PendingToolCalls, elapsed) + "; --timeout sets how long it may"})
 	case r.Status == host.StatusWaiting:
 		list = append(list, Problem{Text: "the cell has not ended: it is waiting for " + string(r.Reason)})

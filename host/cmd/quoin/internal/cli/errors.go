@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
+	"github.com/quoinhq/quoin/host/codemode"
 )
 
 // The exit codes. They are part of the command's interface.
@@ -31,11 +31,11 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 // as a missing file. The command line itself makes sense.
 type InputError struct {
 	error
-	Reason host.Reason // of the result of a cell
+	Reason codemode.Reason // of the result of a cell
 }
 
 // AsInput returns err as an error of something that the command line names.
-func AsInput(err error, reason host.Reason) error { return InputError{err, reason} }
+func AsInput(err error, reason codemode.Reason) error { return InputError{err, reason} }
 
 // Unwrap returns the cause.
 func (e InputError) Unwrap() error { return e.error }

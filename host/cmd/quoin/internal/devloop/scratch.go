@@ -14,6 +14,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/celltest"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -61,17 +62,17 @@ func (l *loop) scratch(ctx context.Context) error {
 
 // runScratch runs a cell to its end, if it has one without a person's help. For tools
 // that do not answer it waits as long as ctx allows, and says which they are.
-func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result, []host.Output, error) {
+func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result, []codemode.Output, error) {
 	start := time.Now()
 	in.Wait = waitStep
 	r, err := l.Host.Exec(ctx, l.Session, in)
-	var output []host.Output
+	var output []codemode.Output
 	for yields := 0; err == nil; {
 		output = append(output, r.Output...)
 		switch {
-		case r.Status == host.StatusWaiting && r.Reason == host.ReasonPendingTools:
+		case r.Status == host.StatusWaiting && r.Reason == codemode.ReasonPendingTools:
 			err = l.Screen.Block(in.Title + " is " + celltest.WaitsFor(r.PendingToolCalls, time.Since(start)) + "\n")
-		case r.Status == host.StatusWaiting && r.Reason == host.ReasonYield && yields < maxWaits:
+		case r.Status == host.StatusWaiting && r.Reason == codemode.ReasonYield && yields < maxWaits:
 			yields++
 		default:
 			return r, output, ctx.Err()
@@ -87,7 +88,7 @@ func (l *loop) runScratch(ctx context.Context, in host.ExecInput) (*host.Result,
 }
 
 // describe writes a result for people.
-func describe(name string, r *host.Result, output []host.Output, elapsed time.Duration) string {
+func describe(name string, r *host.Result, output []codemode.Output, elapsed time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s in %s\n", name, r.Status, celltest.Spent(elapsed))
 	for _, o := range output {
@@ -116,9 +117,9 @@ func describe(name string, r *host.Result, output []host.Output, elapsed time.Du
 // unended says what a cell waits for that the loop does not wait for.
 func unended(r *host.Result) string {
 	switch r.Reason {
-	case host.ReasonApproval:
+	case codemode.ReasonApproval:
 		return "for the approval of a call, which a rule or a hook of the host asks for"
-	case host.ReasonYield:
+	case codemode.ReasonYield:
 		return fmt.Sprintf("it has yielded more than %d times", maxWaits)
 	}
 	return "for " + string(r.Reason)

@@ -53,17 +53,17 @@ func (l *Local) WaitFor(ctx context.Context, s host.Session, runID string, timeo
 
 // Tools lists the tools.
 func (l *Local) Tools(_ context.Context, s host.Session) ([]catalog.Entry, error) {
-	return l.Host.Tools(s), nil
+	return l.Host.Catalog(s).Tools(), nil
 }
 
 // Tool describes one.
 func (l *Local) Tool(_ context.Context, s host.Session, id string) (*catalog.Description, error) {
-	return l.ToolOf(s, id)
+	return l.Catalog(s).Tool(id)
 }
 
 // Namespaces lists the namespaces.
 func (l *Local) Namespaces(_ context.Context, s host.Session) ([]host.Namespace, error) {
-	return l.Host.Namespaces(s), nil
+	return l.Host.Catalog(s).Namespaces(), nil
 }
 
 // Develop puts a generation into service.

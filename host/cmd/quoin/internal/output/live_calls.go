@@ -47,7 +47,7 @@ func FollowCalls(h *host.Host, w io.Writer) *Calls {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	events := h.Subscribe(ctx)
+	events := h.Follow(ctx, host.EventFilter{All: true, OwnHost: true})
 	l := &Calls{w: w, columns: Width(w)}
 	ended := make(chan struct{})
 	go func() {

@@ -3,6 +3,7 @@ package runcmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -84,7 +85,7 @@ func converse(o *app.Flags, cmd *cobra.Command, b interface {
 	}
 	for {
 		res, err := cell(ctx, b, o.Caller())
-		if err != nil || ask == nil || res.Status != host.StatusWaiting || res.Reason != host.ReasonApproval {
+		if err != nil || ask == nil || res.Status != host.StatusWaiting || res.Reason != codemode.ReasonApproval {
 			return res, err
 		}
 		calls.Show(false)
@@ -111,15 +112,15 @@ func printNotStarted(o *app.Flags, cmd *cobra.Command, err error) error {
 
 // failedStart is the result of a host that did not come up.
 func failedStart(err error) *host.Result {
-	res := &host.Result{Status: host.StatusFailed, Code: host.CodeUnavailable, Phase: host.PhaseHost, Error: err.Error()}
+	res := &host.Result{Status: host.StatusFailed, Code: codemode.CodeUnavailable, Phase: codemode.PhaseHost, Error: err.Error()}
 	var config *configfile.Error
 	var ending *guestrt.WorkerError
 	var input cli.InputError
 	switch {
 	case errors.As(err, &config):
-		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, host.ReasonInvalidConfig, host.PhaseInput
+		res.Code, res.Reason, res.Phase = codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseInput
 	case errors.As(err, &input):
-		res.Code, res.Reason, res.Phase = host.CodeInvalidInput, input.Reason, host.PhaseInput
+		res.Code, res.Reason, res.Phase = codemode.CodeInvalidInput, input.Reason, codemode.PhaseInput
 	case errors.As(err, &ending):
 		res.Error = ending.Message
 	}
@@ -139,6 +140,18 @@ func (d *delivering) WaitFor(ctx context.Context, s host.Session, runID string, 
 	return d.result.Result, nil
 }
 
+func (d *delivering) Decide(ctx context.Context, id string, decision policy.Decision, by string) (*policy.Approval, error) {
+	return d.Host.Approvals().Decide(ctx, id, decision, by)
+}
+
+func (d *delivering) AllowEdited(ctx context.Context, id string, input json.RawMessage, by string) (*policy.Approval, error) {
+	return d.Host.Approvals().AllowEdited(ctx, id, input, by)
+}
+
+func (d *delivering) AnswerQuestion(ctx context.Context, id string, answers map[string]host.QuestionAnswer, by string) (*policy.Approval, error) {
+	return d.Host.Approvals().Answer(ctx, id, answers, by)
+}
+
 // printed says what became of the printing of the result.
 func (d *delivering) printed(outcome error) {
 	var exit cli.ExitError
@@ -156,7 +169,7 @@ func failedServer(err error) *host.Result {
 	res := failedStart(app.ForPeople(err))
 	var refused *gateway.Problem
 	if errors.As(err, &refused) && refused.Status/100 == 4 {
-		res.Code, res.Phase = host.CodeInvalidInput, host.PhaseInput
+		res.Code, res.Phase = codemode.CodeInvalidInput, codemode.PhaseInput
 	}
 	// Whether tools were called is not known; to say no would invite a repetition.
 	res.Dispatched = client.Sent(err)
@@ -172,12 +185,12 @@ func hint(o *app.Flags, cmd *cobra.Command, b app.Backend, res *host.Result) {
 	switch far := o.Remote.Args(); {
 	case res.Status == host.StatusWaiting && far != nil:
 		line, where = app.WaitLine(res.RunID, o.Caller(), far), far
-	case res.Status == host.StatusWaiting, res.Reason == host.ReasonToolsMissing:
+	case res.Status == host.StatusWaiting, res.Reason == codemode.ReasonToolsMissing:
 		own, ok := b.(app.Local)
 		if !ok {
 			return
 		}
-		run, err := own.Run(ctx, cmp.Or(res.RunID, cmd.Flags().Arg(0)))
+		run, err := own.Host.Runs().Get(ctx, cmp.Or(res.RunID, cmd.Flags().Arg(0)))
 		if err != nil {
 			return
 		}
@@ -185,10 +198,8 @@ func hint(o *app.Flags, cmd *cobra.Command, b app.Backend, res *host.Result) {
 	default:
 		return
 	}
-	if asked, ok := b.(interface {
-		Approvals(context.Context, policy.Filter) ([]*policy.Approval, error)
-	}); ok && res.Reason == host.ReasonApproval {
-		list, err := asked.Approvals(ctx, policy.Filter{RunID: res.RunID})
+	if res.Reason == codemode.ReasonApproval {
+		list, err := b.Approvals(ctx, policy.Filter{RunID: res.RunID})
 		if err == nil {
 			for _, a := range list {
 				terminal.Fprintf(cmd.ErrOrStderr(), "waits for: %s; see it with: %s\n", terminal.Short(a.Title),

@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -117,7 +118,7 @@ func runNamed(ctx context.Context, b app.Backend, s host.Session, name string) (
 	}
 	list, err := b.Runs(ctx, s)
 	if err == nil && len(list) == 0 {
-		err = cli.AsInput(errors.New("no run of the session is suspended: quoin runs list shows those of all"), host.ReasonRunUnavailable)
+		err = cli.AsInput(errors.New("no run of the session is suspended: quoin runs list shows those of all"), codemode.ReasonRunUnavailable)
 	}
 	if err != nil {
 		return "", err

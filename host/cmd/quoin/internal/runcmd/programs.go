@@ -64,7 +64,7 @@ type savedPrograms interface {
 
 var (
 	_ savedPrograms = ownPrograms{}
-	_ savedPrograms = (*host.Host)(nil)
+	_ savedPrograms = hostPrograms{}
 	_ savedPrograms = (*client.Client)(nil)
 )
 
@@ -147,6 +147,29 @@ func (o ownPrograms) RemoveProgram(ctx context.Context, s host.Session, name str
 		return err
 	}
 	return o.Remove(ctx, p)
+}
+
+// hostPrograms are the programs of a host, which has the tools.
+type hostPrograms struct{ of host.Programs }
+
+func (p hostPrograms) SaveProgram(ctx context.Context, s host.Session, rq programs.Request, by string) (*programs.Program, error) {
+	return p.of.Save(ctx, s, rq, by)
+}
+
+func (p hostPrograms) Programs(ctx context.Context, s host.Session) ([]host.ProgramReview, error) {
+	return p.of.List(ctx, s)
+}
+
+func (p hostPrograms) Program(ctx context.Context, s host.Session, name string) (*host.ProgramReview, error) {
+	return p.of.Get(ctx, s, name)
+}
+
+func (p hostPrograms) AcceptProgram(ctx context.Context, s host.Session, name, digest, by string) (*host.ProgramReview, error) {
+	return p.of.Accept(ctx, s, name, digest, by)
+}
+
+func (p hostPrograms) RemoveProgram(ctx context.Context, s host.Session, name string, of programs.Audience) error {
+	return p.of.Remove(ctx, s, name, of)
 }
 
 // with calls do with the programs of the server, or of the state directory.
@@ -424,7 +447,7 @@ func printReview(b *strings.Builder, p *host.ProgramReview, accepted bool) {
 // its tools.
 func withPrograms(o *app.Flags, cmd *cobra.Command, do func(savedPrograms) error) error {
 	return o.Use(cmd, func(c *client.Client) error { return do(c) }, func() error {
-		return o.WithHost(cmd, func(h *host.Host) error { return do(h) })
+		return o.WithHost(cmd, func(h *host.Host) error { return do(hostPrograms{h.Programs()}) })
 	})
 }
 

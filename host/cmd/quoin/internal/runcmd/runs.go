@@ -15,6 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -50,8 +51,8 @@ func (k *keeper) bind(cmd *cobra.Command) {
 
 // suspended are the runs of a state directory, or of a server.
 type suspended interface {
-	Runs(context.Context, host.Session) ([]host.RunInfo, error)
-	Run(context.Context, host.Session, string) (host.RunInfo, error)
+	Runs(context.Context, host.Session) ([]codemode.RunInfo, error)
+	Run(context.Context, host.Session, string) (codemode.RunInfo, error)
 	EndRun(context.Context, host.Session, string) (*host.Result, error)
 }
 
@@ -66,15 +67,15 @@ type ownRuns struct {
 	store runstore.Store
 }
 
-func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]host.RunInfo, error) {
+func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]codemode.RunInfo, error) {
 	if s == (host.Session{}) {
-		return o.AllRuns(ctx)
+		return o.Host.Runs().All(ctx)
 	}
-	return o.Host.Runs(ctx, s)
+	return o.Host.Runs().List(ctx, s)
 }
 
 // done are the runs of a directory that have ended, and no one has fetched their results.
-func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo, _ error) {
+func (o ownRuns) done(ctx context.Context, s host.Session) (list []codemode.RunInfo, _ error) {
 	dir, ok := o.store.(*runstore.Dir)
 	if !ok {
 		return nil, nil // a database may have a hundred thousand: quoin state ls lists them
@@ -89,14 +90,14 @@ func (o ownRuns) done(ctx context.Context, s host.Session) (list []host.RunInfo,
 		}
 		// A result that someone has fetched since, or that is damaged, does not wait.
 		if e, err := dir.Ended(ctx, i.ID); err == nil && (s == host.Session{} || s.Covers(e.Session)) {
-			list = append(list, host.RunInfo{ID: e.ID, Session: e.Session, Status: "done", Reason: "result_kept", Expires: e.Expires, PendingToolCalls: []host.PendingCall{}})
+			list = append(list, codemode.RunInfo{ID: e.ID, Session: e.Session, Status: "done", Reason: "result_kept", Expires: e.Expires, PendingToolCalls: []codemode.PendingCall{}})
 		}
 	}
 	return list, nil
 }
 
-func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (host.RunInfo, error) {
-	info, err := o.Host.Run(ctx, id)
+func (o ownRuns) Run(ctx context.Context, s host.Session, id string) (codemode.RunInfo, error) {
+	info, err := o.Host.Runs().Get(ctx, id)
 	if err != nil || s == (host.Session{}) {
 		return info, err
 	}
@@ -177,9 +178,9 @@ func newRunsList() *cobra.Command {
 }
 
 // listSuspended prints runs, and how many no guest can continue.
-func listSuspended(b *strings.Builder, list []host.RunInfo, now time.Time) {
+func listSuspended(b *strings.Builder, list []codemode.RunInfo, now time.Time) {
 	foreign := 0
-	output.Table(b, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION", list, func(r host.RunInfo) []any {
+	output.Table(b, "RUN\tSTATUS\tREASON\tAGE\tEXPIRES\tSIZE\tBUILD\tSESSION", list, func(r codemode.RunInfo) []any {
 		if r.Foreign {
 			foreign++
 		}
@@ -194,7 +195,7 @@ func listSuspended(b *strings.Builder, list []host.RunInfo, now time.Time) {
 	}
 }
 
-func expiry(r host.RunInfo, now time.Time) string {
+func expiry(r codemode.RunInfo, now time.Time) string {
 	if r.Expires.IsZero() {
 		return "-"
 	}
@@ -202,7 +203,7 @@ func expiry(r host.RunInfo, now time.Time) string {
 }
 
 // build is the start of a build id, and the engine unless it is the default one.
-func build(r host.RunInfo) string {
+func build(r codemode.RunInfo) string {
 	short := r.GuestBuild[:min(len(r.GuestBuild), 12)]
 	if guestrt.EngineOf(r.GuestEngine) == host.EngineNative {
 		short += " native"
@@ -236,7 +237,7 @@ func newRunsShow() *cobra.Command {
 	return cmd
 }
 
-func (k *keeper) show(b *strings.Builder, r host.RunInfo) {
+func (k *keeper) show(b *strings.Builder, r codemode.RunInfo) {
 	now := time.Now()
 	where := r.Origin
 	if far := k.Remote.Args(); far != nil {
@@ -251,7 +252,7 @@ func (k *keeper) show(b *strings.Builder, r host.RunInfo) {
 	for _, c := range r.PendingToolCalls {
 		fields = append(fields, [2]string{"pending", c.ID + " " + terminal.Short(c.Tool)})
 	}
-	if r.Status == host.RunWaiting && !r.Foreign {
+	if r.Status == codemode.RunWaiting && !r.Foreign {
 		fields = append(fields, [2]string{"go on with", app.WaitLine(r.ID, r.Session, where)})
 	}
 	output.Fields(b, fields)
@@ -274,9 +275,9 @@ tools is in the result. Exit status: 0 aborted, 1 there is nothing to abort, 2 u
 					return fmt.Errorf("%w (run %s; quoin runs list shows those there are)", err, terminal.Short(args[0]))
 				}
 				err = k.Print(cmd, res, func(b *strings.Builder) {
-					terminal.Fprintln(b, res.Error+map[bool]string{true: " It had called tools."}[res.Code == host.CodeAborted && res.Dispatched])
+					terminal.Fprintln(b, res.Error+map[bool]string{true: " It had called tools."}[res.Code == codemode.CodeAborted && res.Dispatched])
 				})
-				return cli.Failed(err, res.Code != host.CodeAborted)
+				return cli.Failed(err, res.Code != codemode.CodeAborted)
 			})
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -81,7 +82,7 @@ var (
 type ownEffects struct{ *host.Host }
 
 func (o ownEffects) ListEffects(ctx context.Context, s host.Session) ([]*runstore.Effects, error) {
-	list, err := o.Host.ListEffects(ctx)
+	list, err := o.Host.Effects().List(ctx)
 	if s == (host.Session{}) {
 		return list, err
 	}
@@ -95,7 +96,7 @@ func (o ownEffects) ListEffects(ctx context.Context, s host.Session) ([]*runstor
 }
 
 func (o ownEffects) Effects(ctx context.Context, s host.Session, runID string) (*host.RunEffects, error) {
-	j, err := o.Host.Effects(ctx, runID)
+	j, err := o.Host.Effects().Get(ctx, runID)
 	if err == nil && s != (host.Session{}) && !s.Covers(j.Session) {
 		return nil, errors.New("the run belongs to a different session")
 	}
@@ -107,7 +108,7 @@ func (o ownEffects) Undo(ctx context.Context, s host.Session, runID string, opts
 	if err != nil {
 		return nil, err
 	}
-	return o.Host.Undo(ctx, j.Session, runID, opts)
+	return o.Host.Effects().Undo(ctx, j.Session, runID, opts)
 }
 
 // with calls do with the effects of the server, or of a host of this process.
@@ -145,7 +146,7 @@ func (u *undoer) undo(cmd *cobra.Command, e effects, runID string) error {
 		if err != nil {
 			return fmt.Errorf("%w (run %s; quoin undo lists those that can be undone)", err, terminal.Short(runID))
 		}
-		if j.Status == host.UndoWaiting && j.Waiting.Reason == host.ReasonPendingTools && ctx.Err() == nil {
+		if j.Status == host.UndoWaiting && j.Waiting.Reason == codemode.ReasonPendingTools && ctx.Err() == nil {
 			continue // an inverse takes long
 		}
 		if err := u.print(cmd, j); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -57,7 +58,7 @@ func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*l
 	l := &listedUndo{Effects: run}
 	j, err := e.Effects(ctx, run.Session, run.RunID)
 	switch reason, refused := refusalOf(err); {
-	case reason == host.ReasonRunExpired, reason == host.ReasonRunUnavailable:
+	case reason == codemode.ReasonRunExpired, reason == codemode.ReasonRunUnavailable:
 		return nil, nil
 	case refused:
 		l.Problem = err.Error()
@@ -75,14 +76,14 @@ func (u *undoer) look(ctx context.Context, e effects, run *runstore.Effects) (*l
 
 // refusalOf reports whether a host, or a server, refuses to show the effects of one run, and
 // the reason if it has one.
-func refusalOf(err error) (reason host.Reason, refused bool) {
+func refusalOf(err error) (reason codemode.Reason, refused bool) {
 	var own *host.Error
 	var served *gateway.Problem
 	switch {
 	case errors.As(err, &own):
 		return own.Reason, true
 	case errors.As(err, &served):
-		return host.Reason(served.Reason), true
+		return codemode.Reason(served.Reason), true
 	}
 	return "", false
 }

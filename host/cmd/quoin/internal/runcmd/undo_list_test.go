@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -46,9 +47,9 @@ func TestUndoListsStates(t *testing.T) {
 			{State: runstore.EffectReverting, Reason: "not known"}, {State: runstore.EffectReverted},
 		}},
 		refused: map[string]error{
-			"run_b": &host.Error{Reason: host.ReasonRunExpired},
-			"run_c": &host.Error{Reason: host.ReasonStoreFailed, Message: "the journal is\tdamaged"},
-			"run_d": &gateway.Problem{Reason: string(host.ReasonRunUnavailable)},
+			"run_b": &host.Error{Reason: codemode.ReasonRunExpired},
+			"run_c": &host.Error{Reason: codemode.ReasonStoreFailed, Message: "the journal is\tdamaged"},
+			"run_d": &gateway.Problem{Reason: string(codemode.ReasonRunUnavailable)},
 			"run_f": &gateway.Problem{Status: 400, Detail: "the session is too long"},
 		},
 	}

@@ -131,7 +131,7 @@ func (v *serving) serve(soon, now context.Context, cmd *cobra.Command, f *config
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
-	log.Info("serving", "address", l.Addr().String(), "isolation", h.Isolation().Tier, "engine", h.GuestEngine().Name, "engineId", h.GuestEngine().ID, "token", token != "", "tools", len(h.Tools(host.Session{})), "plugins", len(h.Plugins()))
+	log.Info("serving", "address", l.Addr().String(), "isolation", h.Guests().Isolation.Tier, "engine", h.Guests().Engine.Name, "engineId", h.Guests().Engine.ID, "token", token != "", "tools", len(h.Catalog(host.Session{}).Tools()), "plugins", len(h.Plugins()))
 	if err := v.announce(cmd.OutOrStdout(), l.Addr()); err != nil {
 		return errors.Join(err, s.Shutdown(now), h.Close())
 	}

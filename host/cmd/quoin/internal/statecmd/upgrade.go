@@ -14,19 +14,20 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
+	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
 // Upgraded is what became of one run, as JSON.
 type Upgraded struct {
-	host.UpgradedRun
+	codemode.UpgradedRun
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
 
 func newUpgrade() *cobra.Command {
 	var o options
-	var u host.UpgradeOptions
+	var u codemode.UpgradeOptions
 	cmd := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Replay suspended runs of other guest builds on this one",
@@ -64,7 +65,7 @@ Exit status: 0 all runs of other builds are upgraded, 1 some are left, 2 usage.`
 
 // upgrade replays the runs of the state directory on a host that has neither plugins nor MCP
 // servers, and tells of each.
-func (o *options) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(Upgraded) error) (list []Upgraded, err error) {
+func (o *options) upgrade(cmd *cobra.Command, u codemode.UpgradeOptions, tell func(Upgraded) error) (list []Upgraded, err error) {
 	f, state, err := o.Existing()
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (o *options) upgrade(cmd *cobra.Command, u host.UpgradeOptions, tell func(U
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	list = []Upgraded{}
-	for run, err := range h.UpgradeRuns(cmd.Context(), u) {
+	for run, err := range h.Runs().Upgrade(cmd.Context(), u) {
 		if errors.Is(err, context.Canceled) {
 			return list, fmt.Errorf("interrupted after %d runs, which stay as they are now: repeat the command for the others", len(list))
 		}

@@ -43,7 +43,7 @@ func printNamespaces(ctx context.Context, from app.Backend, s host.Session) (any
 		// Only the operator of a host learns which namespaces cells cannot use: the reasons name
 		// tools that rules deny.
 		if own, ok := from.(app.Local); ok {
-			for _, n := range own.UnavailableNamespaces(s) {
+			for _, n := range own.Catalog(s).UnavailableNamespaces() {
 				terminal.Fprintf(b, "%s of plugin %s is not visible: %s\n", n.GlobalName, n.PluginID, n.Reason)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/access"
 	"github.com/quoinhq/quoin/internal/terminal"
 	"github.com/quoinhq/quoin/plugins"
 	"github.com/quoinhq/quoin/plugins/manifest"
@@ -46,10 +47,10 @@ func printPlugins(ctx context.Context, from app.Backend, _ host.Session) (any, f
 // tell what is in its directories.
 func skippedDirs(from app.Backend) ([]string, error) {
 	own, ok := from.(app.Local)
-	if !ok || own.PluginDir() == "" {
+	if !ok || access.OfHost(own.Host).PluginDir == "" {
 		return nil, nil
 	}
-	return plugins.SkippedDirs(own.PluginDir())
+	return plugins.SkippedDirs(access.OfHost(own.Host).PluginDir)
 }
 
 // stateOf is the state in a word, and what is special about it.
