@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 // claim is a run in the hands of this process.
 type claim struct {
-	d     *DB
+	d     *runs
 	id    string
 	epoch uint64
 	gaps  atomic.Uint64 // of the lease, when the run was known to be this claim's
@@ -41,7 +40,7 @@ type newestRecord struct {
 
 // newClaim is a claim that the database has granted to a statement, which was sent after the
 // lease had that many gaps.
-func (d *DB) newClaim(id string, epoch, gaps uint64) *claim {
+func (d *runs) newClaim(id string, epoch, gaps uint64) *claim {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
 	d.claims.held[id] = epoch
@@ -60,7 +59,7 @@ func due(r *runstore.Record) *time.Time {
 
 // Claim implements runstore.Store. A run that this host owns in the database and no claim
 // of this process has is free: the answer to an earlier claim or release was lost.
-func (d *DB) Claim(ctx context.Context, id string) (runstore.Claim, error) {
+func (d *runs) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	if !idPattern.MatchString(id) {
 		return nil, runstore.ErrNotFound
 	}
@@ -308,7 +307,7 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 		if c.newest.bytes+size > maxJournal {
 			return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
 		}
-		err = c.appendRows(ctx, generation, rows, c.d.keptUntil(calls))
+		err = c.appendRows(ctx, generation, rows, c.d.clock.keptUntil(calls))
 		if err == nil {
 			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
 			return nil
@@ -361,16 +360,6 @@ func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journa
 		)
 		SELECT count(*) - (SELECT count(*) FROM mine WHERE id NOT IN (SELECT id FROM whole)) FROM wrote`,
 		int64(generation), c.newest.rows, headers, bodies, seals, c.newest.seal, keep)
-}
-
-// keptUntil is the time of the database before which a run with these calls does not expire.
-func (d *DB) keptUntil(calls []runstore.Call) *time.Time {
-	last := slices.MaxFunc(calls, func(a, b runstore.Call) int { return a.KeepUntil.Compare(b.KeepUntil) }).KeepUntil
-	if last.IsZero() {
-		return nil
-	}
-	last = d.clock.there(last)
-	return &last
 }
 
 // know makes sure that what is known of the record is how the database has it.

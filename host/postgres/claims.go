@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // idPattern is what a run may be called.
@@ -15,6 +16,9 @@ const maxJournal = 256 << 20
 // claims are those that this process has. A run that is in it has one holder here,
 // whatever the database says.
 type claims struct {
+	*conn
+	mended atomic.Uint64 // gaps of the lease after which the reservations were put back
+
 	mu        sync.Mutex
 	held      map[string]uint64   // epochs by run; 0 while a claim is being made or freed
 	forgotten map[string]struct{} // what this host may own in the database, though no claim is held

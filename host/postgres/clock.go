@@ -69,6 +69,16 @@ func (c *databaseClock) there(t time.Time) time.Time {
 	return there.UTC()
 }
 
+// keptUntil is the time of the database before which a run with these calls does not expire.
+func (c *databaseClock) keptUntil(calls []runstore.Call) *time.Time {
+	last := slices.MaxFunc(calls, func(a, b runstore.Call) int { return a.KeepUntil.Compare(b.KeepUntil) }).KeepUntil
+	if last.IsZero() {
+		return nil
+	}
+	last = c.there(last)
+	return &last
+}
+
 // here is a time of the database by the clock of this host. It counts by the monotonic clock,
 // which UTC would leave out: the other one may be set.
 func (c *databaseClock) here(t time.Time) time.Time {

@@ -12,7 +12,7 @@ import (
 )
 
 // Create implements runstore.Store.
-func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
+func (d *runs) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
 	if !idPattern.MatchString(r.ID) {
 		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
 	}
@@ -57,7 +57,7 @@ func (d *DB) Create(ctx context.Context, r *runstore.Record, max int) (runstore.
 // arrive when a later one has created the run, and the run has ended and is deleted. So
 // each attempt counts under one lease alone, and another is made under a newer one.
 type creation struct {
-	d    *DB
+	d    *runs
 	args []any
 
 	lease  time.Time // of the newest attempt

@@ -14,7 +14,7 @@ const hintDocument = "document"
 func (s *documentStore) changed(ext string) {
 	s.watchers.Tell(ext)
 	if ext == s.told {
-		s.db.hint(hintDocument, s.purpose+"/"+ext)
+		s.hints.tell(hintDocument, s.purpose+"/"+ext)
 	}
 }
 
@@ -27,7 +27,7 @@ func (s *documentStore) Watch(ctx context.Context, ext string) <-chan struct{} {
 	}
 	s.mu.Unlock()
 	s.watching.Do(func() {
-		hints := s.db.watch(s.db.ctx, hintDocument)
+		hints := s.hints.watch(s.db.ctx, hintDocument)
 		s.db.done.Go(func() { s.listen(hints) })
 	})
 	return c

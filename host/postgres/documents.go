@@ -22,7 +22,8 @@ const maxDocuments = 50_000
 
 // documentStore keeps the documents of one purpose.
 type documentStore struct {
-	db        *DB
+	db        *conn
+	hints     *hints
 	purpose   string
 	maxBytes  int
 	transient bool
@@ -41,7 +42,7 @@ var (
 
 // documents returns the store of a purpose.
 func (d *DB) documents(purpose string, o documents.DirOptions) *documentStore {
-	return &documentStore{db: d, purpose: purpose, maxBytes: cmp.Or(o.MaxBytes, documents.DefaultMaxBytes), transient: o.Transient,
+	return &documentStore{db: d.conn, hints: d.hints, purpose: purpose, maxBytes: cmp.Or(o.MaxBytes, documents.DefaultMaxBytes), transient: o.Transient,
 		polled: map[string]string{}}
 }
 

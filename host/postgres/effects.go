@@ -14,7 +14,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-var _ runstore.EffectStore = (*DB)(nil)
+var _ runstore.EffectStore = (*effects)(nil)
+
+// effects are the journals of effects of the database.
+type effects struct{ *lease }
 
 const (
 	// maxEffectRows bounds the rows of one journal: beyond it they are written again.
@@ -51,7 +54,7 @@ type storedEffects struct {
 }
 
 // sealEffects seals the header of a journal.
-func (d *DB) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
+func (d *effects) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
 	if header, err = json.Marshal(j); err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +65,7 @@ func (d *DB) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
 }
 
 // effectRows seals effects that follow a row.
-func (d *DB) effectRows(last []byte, effects []runstore.Effect) (headers, seals [][]byte, err error) {
+func (d *effects) effectRows(last []byte, effects []runstore.Effect) (headers, seals [][]byte, err error) {
 	for _, e := range effects {
 		header, err := json.Marshal(e)
 		if err != nil {
@@ -75,7 +78,7 @@ func (d *DB) effectRows(last []byte, effects []runstore.Effect) (headers, seals 
 }
 
 // decodeEffects verifies rows before anything in them is looked at.
-func (d *DB) decodeEffects(runID string, header, seal []byte, headers, seals [][]byte) (*runstore.Effects, error) {
+func (d *effects) decodeEffects(runID string, header, seal []byte, headers, seals [][]byte) (*runstore.Effects, error) {
 	if len(headers) != len(seals) {
 		return nil, corrupt("a journal of effects with holes")
 	}
@@ -101,7 +104,7 @@ func (d *DB) decodeEffects(runID string, header, seal []byte, headers, seals [][
 }
 
 // readEffects reads a journal, or answers ErrNotFound.
-func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, err error) {
+func (d *effects) readEffects(ctx context.Context, runID string) (s storedEffects, err error) {
 	if !idPattern.MatchString(runID) {
 		return s, runstore.ErrNotFound
 	}
@@ -132,7 +135,7 @@ func (d *DB) readEffects(ctx context.Context, runID string) (s storedEffects, er
 }
 
 // Effects implements runstore.EffectStore.
-func (d *DB) Effects(ctx context.Context, runID string) (*runstore.Effects, error) {
+func (d *effects) Effects(ctx context.Context, runID string) (*runstore.Effects, error) {
 	s, err := d.readEffects(ctx, runID)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func (d *DB) Effects(ctx context.Context, runID string) (*runstore.Effects, erro
 }
 
 // ListEffects implements runstore.EffectStore. A journal that does not verify is left out.
-func (d *DB) ListEffects(ctx context.Context) (out []*runstore.Effects, err error) {
+func (d *effects) ListEffects(ctx context.Context) (out []*runstore.Effects, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		out = nil
 		rows, err := d.pool.Query(ctx, `
@@ -170,7 +173,7 @@ func (d *DB) ListEffects(ctx context.Context) (out []*runstore.Effects, err erro
 }
 
 // OpenEffects implements runstore.EffectStore.
-func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Effects) (_ runstore.EffectJournal, err error) {
+func (d *effects) OpenEffects(ctx context.Context, runID string, header *runstore.Effects) (_ runstore.EffectJournal, err error) {
 	if !idPattern.MatchString(runID) {
 		return nil, runstore.ErrNotFound
 	}
@@ -211,7 +214,7 @@ func (d *DB) OpenEffects(ctx context.Context, runID string, header *runstore.Eff
 
 // effectJournal is a journal in the hands of its writer.
 type effectJournal struct {
-	d          *DB
+	d          *effects
 	run, local string
 	epoch      int64
 

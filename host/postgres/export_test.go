@@ -23,8 +23,10 @@ func Quick(o Options) Options {
 	t := defaultTimes
 	o.times = hosttest.Tenth(t)
 	o.times.connect, o.times.statement, o.times.retryFor, o.times.release = t.connect, t.statement, t.retryFor, t.release
-	o.times.firstLook, o.times.closeTrajectory, o.times.waitRecorded = t.firstLook, t.closeTrajectory, t.waitRecorded
-	o.times.recount, o.times.lockLease = t.recount, t.lockLease
+	o.times.firstLook, o.times.recount, o.times.lockLease = t.firstLook, t.recount, t.lockLease
+	e := defaultEventTimes
+	o.eventTimes = hosttest.Tenth(e)
+	o.eventTimes.close, o.eventTimes.waitRecorded = e.close, e.waitRecorded
 	return o
 }
 
@@ -247,10 +249,12 @@ func Attempting(o Options, attempt func(ctx context.Context, do func(context.Con
 }
 
 // ReleaseForgotten frees runs as a host does after each renewal of its lease.
-func (d *DB) ReleaseForgotten(ctx context.Context) { d.releaseForgotten(ctx, false) }
+func (d *DB) ReleaseForgotten(ctx context.Context) {
+	d.claims.releaseForgotten(ctx, d.gaps.Load(), false)
+}
 
 // FindForgotten looks for what the host owns unawares, as it does after some renewals.
-func (d *DB) FindForgotten(ctx context.Context) error { return d.findForgotten(ctx) }
+func (d *DB) FindForgotten(ctx context.Context) error { return d.claims.findForgotten(ctx) }
 
 // Forgotten returns how much the host knows that it owns unawares.
 func (d *DB) Forgotten() int {
@@ -260,10 +264,12 @@ func (d *DB) Forgotten() int {
 }
 
 // Hint tells all hosts to look at something.
-func (d *DB) Hint(kind, what string) { d.hint(kind, what) }
+func (d *DB) Hint(kind, what string) { d.hints.tell(kind, what) }
 
 // WatchHints returns the hints of one kind.
-func (d *DB) WatchHints(ctx context.Context, kind string) <-chan string { return d.watch(ctx, kind) }
+func (d *DB) WatchHints(ctx context.Context, kind string) <-chan string {
+	return d.hints.watch(ctx, kind)
+}
 
 // Ahead has the clock of the database be ahead of this host's clock.
 func (d *DB) Ahead(by time.Duration) {

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -10,10 +12,24 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-var _ runstore.Monitored = (*DB)(nil)
+var _ runstore.Monitored = (*lease)(nil)
 
 // slowShare is the part of a lease for which a renewal may take until the database is slow.
 const slowShare = 10
+
+// health is what the renewals of the lease tell of the database.
+type health struct {
+	look      sync.Once
+	looked    chan struct{} // closed after the first renewal
+	takeovers atomic.Uint64
+	lag       atomic.Int64 // in nanoseconds: see runstore.Health
+
+	mu    sync.Mutex
+	since time.Time // of the renewal that is being made; zero without one
+	took  time.Duration
+	err   error
+	fails int // renewals that have failed one after the other
+}
 
 // observe makes one renewal and notes how it went. If its caller has gone, it says nothing of
 // the database.
@@ -42,13 +58,13 @@ func (h *health) observe(ctx context.Context, renew func() error) error {
 
 // Health implements runstore.Monitored by the renewals of the lease. The first call starts
 // the lease, so that there are renewals.
-func (d *DB) Health(ctx context.Context) runstore.Health {
-	h := &d.health
-	if d.ctx.Err() != nil {
+func (l *lease) Health(ctx context.Context) runstore.Health {
+	h := &l.health
+	if l.ctx.Err() != nil {
 		return runstore.Health{State: runstore.HealthGone}
 	}
-	h.look.Do(func() { d.keepLeaseOnce(true) })
-	ctx, cancel := context.WithTimeout(ctx, d.times.firstLook)
+	h.look.Do(func() { l.keepLeaseOnce(true) })
+	ctx, cancel := context.WithTimeout(ctx, l.times.firstLook)
 	defer cancel()
 	select {
 	case <-h.looked:
@@ -60,7 +76,7 @@ func (d *DB) Health(ctx context.Context) runstore.Health {
 	if !h.since.IsZero() {
 		out.RoundTrip = max(out.RoundTrip, time.Since(h.since))
 	}
-	out.State = d.stateLocked(out.RoundTrip)
+	out.State = l.stateLocked(out.RoundTrip)
 	return out
 }
 
@@ -68,41 +84,19 @@ func (d *DB) Health(ctx context.Context) runstore.Health {
 // was closed, and a lease that is over without a renewal that hangs is one of a host that
 // stood still: neither says that the database is gone. The caller holds the mutex of the
 // health.
-func (d *DB) stateLocked(roundTrip time.Duration) runstore.HealthState {
-	h, slow := &d.health, d.options.Lease/slowShare
+func (l *lease) stateLocked(roundTrip time.Duration) runstore.HealthState {
+	h, slow := &l.health, l.options.Lease/slowShare
 	hangs := !h.since.IsZero() && time.Since(h.since) >= slow
 	var pg *pgconn.PgError
 	switch {
 	case errors.As(h.err, &pg) && !connectionCode(pg.Code) && pg.Code != queryCanceled:
 		return runstore.HealthReadOnly
-	case h.fails > 1, d.Lapsed() && hangs:
+	case h.fails > 1, l.Lapsed() && hangs:
 		return runstore.HealthGone
-	case h.full.Load():
+	case l.full.Load():
 		return runstore.HealthReadOnly
-	case h.fails > 0, d.Lapsed(), roundTrip >= slow:
+	case h.fails > 0, l.Lapsed(), roundTrip >= slow:
 		return runstore.HealthSlow
 	}
 	return runstore.HealthOK
-}
-
-// noteFull notes that a write found no room.
-func (d *DB) noteFull(err error) {
-	if d.health.full.CompareAndSwap(false, true) {
-		d.log.Warn("the disk of the database is full: no run is suspended until there is room", "error", explained(err))
-	}
-}
-
-// lookForRoom looks whether a disk that was full has room again: a table of its own is a
-// page that no write has used.
-func (d *DB) lookForRoom(ctx context.Context) {
-	if !d.health.full.Load() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.options.Lease)
-	defer cancel()
-	_, err := d.pool.Exec(ctx, `CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT 1`)
-	if err == nil || isCode(err, insufficientPrivilege) { // else the next write finds out
-		d.health.full.Store(false)
-		d.log.Info("the disk of the database has room again")
-	}
 }

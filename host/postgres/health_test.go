@@ -13,8 +13,7 @@ import (
 // than the lease. A host that stood still, or met a closed connection, does not say so.
 func TestHealthOfOneFailure(t *testing.T) {
 	t.Parallel()
-	d := &DB{options: Options{Lease: 5 * time.Second}}
-	d.health.looked = make(chan struct{})
+	d := newDB(Options{Lease: 5 * time.Second})
 	renew := func(err error) func() {
 		return func() { _ = d.health.observe(context.Background(), func() error { return err }) }
 	}

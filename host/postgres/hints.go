@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,10 +12,25 @@ import (
 // channel is where hosts tell each other where to look.
 const channel = "quoin"
 
-// hint tells all hosts, this one too, to look at something of a kind.
-func (d *DB) hint(kind, what string) {
-	h := &d.hints
-	h.sending.Do(func() { d.done.Go(d.sendHints) })
+// hints are notifications. They are sent by one writer, outside of any transaction that
+// writes a run: NOTIFY takes a lock of the whole database when it commits.
+type hints struct {
+	*conn
+	send     chan string
+	sending  sync.Once
+	watching sync.Once
+
+	mu       sync.Mutex
+	watchers map[chan string]string // what each looks for
+}
+
+// maxHints bounds the hints that wait to be sent, or to be taken by one watcher. Others
+// are dropped: the truth is looked up once a second.
+const maxHints = 1024
+
+// tell tells all hosts, this one too, to look at something of a kind.
+func (h *hints) tell(kind, what string) {
+	h.sending.Do(func() { h.done.Go(h.sendHints) })
 	select {
 	case h.send <- kind + ":" + what:
 	default:
@@ -22,34 +38,33 @@ func (d *DB) hint(kind, what string) {
 }
 
 // sendHints sends what waits, as much as there is at once.
-func (d *DB) sendHints() {
+func (h *hints) sendHints() {
 	for {
 		var batch []string
 		select {
-		case <-d.ctx.Done():
+		case <-h.ctx.Done():
 			return
-		case first := <-d.hints.send:
+		case first := <-h.send:
 			batch = append(batch, first)
 		}
 		for more := true; more && len(batch) < maxHints; {
 			select {
-			case next := <-d.hints.send:
+			case next := <-h.send:
 				batch = append(batch, next)
 			default:
 				more = false
 			}
 		}
-		ctx, cancel := context.WithTimeout(d.ctx, d.times.release)
-		if _, err := d.own.Exec(ctx, `SELECT pg_notify($1, what) FROM (SELECT DISTINCT unnest($2::text[]) AS what) hints`, channel, batch); err != nil {
-			d.log.Debug("hints were not sent", "hints", len(batch), "error", err)
+		ctx, cancel := context.WithTimeout(h.ctx, h.times.release)
+		if _, err := h.own.Exec(ctx, `SELECT pg_notify($1, what) FROM (SELECT DISTINCT unnest($2::text[]) AS what) hints`, channel, batch); err != nil {
+			h.log.Debug("hints were not sent", "hints", len(batch), "error", err)
 		}
 		cancel()
 	}
 }
 
 // watch returns the hints of one kind until ctx ends, when the channel is closed.
-func (d *DB) watch(ctx context.Context, kind string) <-chan string {
-	h := &d.hints
+func (h *hints) watch(ctx context.Context, kind string) <-chan string {
 	out := make(chan string, maxHints)
 	h.mu.Lock()
 	if h.watchers == nil {
@@ -57,11 +72,11 @@ func (d *DB) watch(ctx context.Context, kind string) <-chan string {
 	}
 	h.watchers[out] = kind
 	h.mu.Unlock()
-	h.watching.Do(func() { d.done.Go(d.listen) })
-	d.done.Go(func() {
+	h.watching.Do(func() { h.done.Go(h.listen) })
+	h.done.Go(func() {
 		select {
 		case <-ctx.Done():
-		case <-d.ctx.Done():
+		case <-h.ctx.Done():
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -91,33 +106,33 @@ func (h *hints) deliver(payload string) {
 }
 
 // listen takes hints until Close, over one connection that is made again when it ends.
-func (d *DB) listen() {
-	for pause := d.times.listen; d.ctx.Err() == nil; pause = min(2*pause, d.times.maxListen) {
+func (h *hints) listen() {
+	for pause := h.times.listen; h.ctx.Err() == nil; pause = min(2*pause, h.times.maxListen) {
 		start := time.Now()
-		err := d.listenOnce()
-		if d.ctx.Err() != nil {
+		err := h.listenOnce()
+		if h.ctx.Err() != nil {
 			return
 		}
-		d.log.Debug("hints of other hosts are not heard", "error", err)
-		if time.Since(start) > d.times.longListen {
-			pause = d.times.listen
+		h.log.Debug("hints of other hosts are not heard", "error", err)
+		if time.Since(start) > h.times.longListen {
+			pause = h.times.listen
 		}
 		select {
-		case <-d.ctx.Done():
+		case <-h.ctx.Done():
 		case <-time.After(pause):
 		}
 	}
 }
 
-func (d *DB) listenOnce() error {
-	ctx, cancel := context.WithTimeout(d.ctx, d.times.connect)
+func (h *hints) listenOnce() error {
+	ctx, cancel := context.WithTimeout(h.ctx, h.times.connect)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, d.hints.config)
+	conn, err := pgx.ConnectConfig(ctx, h.own.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), d.times.closeListen)
+		ctx, cancel := context.WithTimeout(context.Background(), h.times.closeListen)
 		defer cancel()
 		_ = conn.Close(ctx) // it is only listened to
 	}()
@@ -125,10 +140,10 @@ func (d *DB) listenOnce() error {
 		return err
 	}
 	for {
-		n, err := conn.WaitForNotification(d.ctx)
+		n, err := conn.WaitForNotification(h.ctx)
 		if err != nil {
 			return err
 		}
-		d.hints.deliver(n.Payload)
+		h.deliver(n.Payload)
 	}
 }

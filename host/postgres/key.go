@@ -12,23 +12,23 @@ var ErrOtherKey = errors.New("the database belongs to another key")
 
 // checkKey compares the key of this host with the key of the hosts before it, and learns which
 // database this is. The first host brings the key of all.
-func (d *DB) checkKey(ctx context.Context) error {
+func (c *conn) checkKey(ctx context.Context) error {
 	var have, identity string
-	err := d.pool.QueryRow(ctx, `
+	err := c.pool.QueryRow(ctx, `
 		WITH first AS (INSERT INTO quoin.installation (key_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key_id, identity)
-		SELECT key_id, identity FROM first UNION ALL SELECT key_id, identity FROM quoin.installation LIMIT 1`, d.keyID()).Scan(&have, &identity)
+		SELECT key_id, identity FROM first UNION ALL SELECT key_id, identity FROM quoin.installation LIMIT 1`, c.keyID()).Scan(&have, &identity)
 	if err != nil {
 		return err
 	}
-	if have != d.keyID() {
-		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, d.keyID())
+	if have != c.keyID() {
+		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, c.keyID())
 	}
-	d.identity = d.options.Key.StoreIdentity(identity)
+	c.identity = c.options.Key.StoreIdentity(identity)
 	return nil
 }
 
 // keyID is a fingerprint of the key: it tells keys apart and says nothing else.
-func (d *DB) keyID() string { return fmt.Sprintf("%x", d.options.Key.Sum("fingerprint")[:8]) }
+func (c *conn) keyID() string { return fmt.Sprintf("%x", c.options.Key.Sum("fingerprint")[:8]) }
 
 // HasKey reports whether a key was chosen for the database, so that a host must not make
 // one of its own.
@@ -38,16 +38,16 @@ func HasKey(ctx context.Context, url string) (_ bool, err error) {
 		return false, err
 	}
 	cfg.MaxConns = 1
-	d := &DB{}
-	if d.pool, err = newPool(ctx, cfg); err != nil {
+	c := &conn{}
+	if c.pool, err = newPool(ctx, cfg); err != nil {
 		return false, err
 	}
-	defer d.pool.Close()
-	if err := d.checkVersion(ctx); err != nil {
+	defer c.pool.Close()
+	if err := c.checkVersion(ctx); err != nil {
 		return false, fmt.Errorf("database: %w", explained(err))
 	}
 	var has bool
-	if err := d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.installation)`).Scan(&has); err != nil {
+	if err := c.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM quoin.installation)`).Scan(&has); err != nil {
 		return false, fmt.Errorf("database: %w", explained(err))
 	}
 	return has, nil

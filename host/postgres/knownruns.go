@@ -2,15 +2,25 @@ package postgres
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // exactMaximum is a maximum that counts exactly: so many rows are counted fast.
 const exactMaximum = 10_000
 
+// knownRuns is how many suspended runs the database has, as of a moment ago. To count them
+// for each new run would make new runs slower the more there are.
+type knownRuns struct {
+	mu      sync.Mutex
+	counted bool // once at least
+	count   int
+	until   time.Time // when it is counted again
+}
+
 // maximum is how many suspended runs a new one must find less of: max, or 0 for no
 // count at all while there is room for a tenth more than there were.
-func (d *DB) maximum(ctx context.Context, max int) (int, error) {
+func (d *runs) maximum(ctx context.Context, max int) (int, error) {
 	if max <= exactMaximum {
 		return max, nil
 	}
@@ -41,7 +51,7 @@ func (k *knownRuns) isDue(recount time.Duration) bool {
 }
 
 // countRuns counts the suspended runs of the database.
-func (d *DB) countRuns(ctx context.Context) error {
+func (d *runs) countRuns(ctx context.Context) error {
 	var n int
 	err := d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `SELECT count(*) FROM quoin.runs WHERE NOT ended AND expires > now()`).Scan(&n)

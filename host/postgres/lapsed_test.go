@@ -34,14 +34,14 @@ func TestALeaseEndsByEitherClock(t *testing.T) {
 		{"the machine has slept for longer", time.Hour, -2 * hour, true},
 		{"the wall clock was set back", -time.Hour, 2 * hour, true},
 	} {
-		d := &DB{}
+		l := &lease{}
 		until := at(time.Now().Add(tt.left), tt.ahead)
-		d.lease.until.Store(&until)
-		if d.Lapsed() != tt.lapsed {
-			t.Errorf("%s: lapsed %v, want %v", tt.name, d.Lapsed(), tt.lapsed)
+		l.until.Store(&until)
+		if l.Lapsed() != tt.lapsed {
+			t.Errorf("%s: lapsed %v, want %v", tt.name, l.Lapsed(), tt.lapsed)
 		}
 	}
-	if (&DB{}).Lapsed() {
+	if (&lease{}).Lapsed() {
 		t.Error("a lease that was not started has lapsed")
 	}
 }

@@ -93,13 +93,13 @@ func newest() (n int64, err error) {
 }
 
 // checkVersion compares the tables with what this version reads and writes.
-func (d *DB) checkVersion(ctx context.Context) error {
+func (c *conn) checkVersion(ctx context.Context) error {
 	want, err := newest()
 	if err != nil {
 		return err
 	}
 	var have int64
-	err = d.pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable+" WHERE is_applied").Scan(&have)
+	err = c.pool.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable+" WHERE is_applied").Scan(&have)
 	var pg *pgconn.PgError
 	switch {
 	case errors.As(err, &pg) && pg.Code == undefinedTable, errors.Is(err, pgx.ErrNoRows):

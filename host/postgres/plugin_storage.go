@@ -21,12 +21,12 @@ import (
 // what plugins.OpenStorage is. It calls fail with the reason when the database cannot be
 // used, or holds what no host has written. Set it as host.PluginConfig.OpenStorage.
 func (d *DB) PluginStorage(id string, fail func(error)) protocol.Storage {
-	return pluginstorage.NewShared(id+" in the database", &pluginLog{db: d, id: id, seal: d.Sealer("plugin storage")}, fail)
+	return pluginstorage.NewShared(id+" in the database", &pluginLog{db: d.conn, id: id, seal: d.Sealer("plugin storage")}, fail)
 }
 
 // pluginLog is the log of one plugin's storage, for one pluginstorage.Shared.
 type pluginLog struct {
-	db   *DB
+	db   *conn
 	id   string
 	seal *runstore.Sealer
 

@@ -17,18 +17,18 @@ import (
 // retry calls do, and calls it again after a failure that passes: the database restarts,
 // fails over, or has closed the connection. What do does may have happened although it
 // has failed, so it must be harmless twice.
-func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
-	end := time.Now().Add(d.times.retryFor)
-	for pause := d.times.firstRetry; ; pause = min(2*pause, d.times.lastRetry) {
-		bounded, cancel := context.WithTimeout(ctx, d.times.statement)
-		err := d.attempt(bounded, do)
+func (c *conn) retry(ctx context.Context, do func(context.Context) error) error {
+	end := time.Now().Add(c.times.retryFor)
+	for pause := c.times.firstRetry; ; pause = min(2*pause, c.times.lastRetry) {
+		bounded, cancel := context.WithTimeout(ctx, c.times.statement)
+		err := c.attempt(bounded, do)
 		silent := bounded.Err() != nil || timedOut(err)
 		cancel()
 		if err != nil && silent && ctx.Err() == nil {
 			return unavailable(err)
 		}
 		if isCode(err, diskFull) {
-			d.noteFull(err)
+			c.noteFull(err)
 			return unavailable(err)
 		}
 		if err == nil || !passes(err) {
@@ -40,7 +40,7 @@ func (d *DB) retry(ctx context.Context, do func(context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return unavailable(err)
-		case <-d.ctx.Done():
+		case <-c.ctx.Done():
 			return unavailable(err)
 		case <-time.After(pause):
 		}
@@ -52,9 +52,9 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", runstore.ErrUnavailable, explained(err))
 }
 
-func (d *DB) attempt(ctx context.Context, do func(context.Context) error) error {
-	if d.options.fault != nil {
-		return d.options.fault(ctx, do)
+func (c *conn) attempt(ctx context.Context, do func(context.Context) error) error {
+	if c.options.fault != nil {
+		return c.options.fault(ctx, do)
 	}
 	return do(ctx)
 }
@@ -86,4 +86,26 @@ func passes(err error) bool {
 // pass when it is made again.
 func rolledBack(err error) bool {
 	return isCode(err, serializationFailure) || isCode(err, deadlockDetected) || isCode(err, readOnly)
+}
+
+// noteFull notes that a write found no room.
+func (c *conn) noteFull(err error) {
+	if c.full.CompareAndSwap(false, true) {
+		c.log.Warn("the disk of the database is full: no run is suspended until there is room", "error", explained(err))
+	}
+}
+
+// lookForRoom looks whether a disk that was full has room again: a table of its own is a
+// page that no write has used.
+func (c *conn) lookForRoom(ctx context.Context) {
+	if !c.full.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Lease)
+	defer cancel()
+	_, err := c.pool.Exec(ctx, `CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT 1`)
+	if err == nil || isCode(err, insufficientPrivilege) { // else the next write finds out
+		c.full.Store(false)
+		c.log.Info("the disk of the database has room again")
+	}
 }

@@ -41,16 +41,16 @@ type journalRow struct {
 }
 
 // seal makes the seal of fields that are bound to their purpose and their number.
-func (d *DB) seal(purpose string, fields ...[]byte) []byte {
+func (c *conn) seal(purpose string, fields ...[]byte) []byte {
 	parts := make([][]byte, 0, 2*len(fields))
 	for _, f := range fields {
 		parts = append(parts, binary.LittleEndian.AppendUint64(nil, uint64(len(f))), f)
 	}
-	return d.options.Key.Sum(purpose, parts...)
+	return c.options.Key.Sum(purpose, parts...)
 }
 
 // sealRow makes the row of a run.
-func (d *DB) sealRow(id string, ended bool, header, image []byte) (*runRow, error) {
+func (d *runs) sealRow(id string, ended bool, header, image []byte) (*runRow, error) {
 	if len(header) > maxField || len(image) > maxField {
 		return nil, fmt.Errorf("%w: %d and %d bytes, at most %d each", runstore.ErrTooLarge, len(header), len(image), maxField)
 	}
@@ -71,7 +71,7 @@ func (r *runRow) purpose() string {
 }
 
 // verify verifies a row before anything in it is looked at; of the image only if whole.
-func (d *DB) verify(id string, r *runRow, whole bool) error {
+func (d *runs) verify(id string, r *runRow, whole bool) error {
 	if !hmac.Equal(r.sealed, d.seal(r.purpose(), []byte(id), r.header, r.imageSum)) {
 		return corrupt("the seal of the run does not verify")
 	}
@@ -86,7 +86,7 @@ func (d *DB) verify(id string, r *runRow, whole bool) error {
 func corrupt(why string) error { return fmt.Errorf("%w: %s", runstore.ErrCorrupt, why) }
 
 // recordRow seals a record as a claim writes it.
-func (d *DB) recordRow(r *runstore.Record, epoch uint64) (*runRow, error) {
+func (d *runs) recordRow(r *runstore.Record, epoch uint64) (*runRow, error) {
 	stamped := *r
 	stamped.Epoch = epoch
 	header, err := json.Marshal(&stamped)
@@ -97,7 +97,7 @@ func (d *DB) recordRow(r *runstore.Record, epoch uint64) (*runRow, error) {
 }
 
 // endedRow seals a result as a claim writes it.
-func (d *DB) endedRow(e *runstore.Ended, epoch uint64) (*runRow, error) {
+func (d *runs) endedRow(e *runstore.Ended, epoch uint64) (*runRow, error) {
 	stamped := *e
 	stamped.Epoch = epoch
 	header, err := json.Marshal(&stamped)
@@ -111,7 +111,7 @@ func (d *DB) endedRow(e *runstore.Ended, epoch uint64) (*runRow, error) {
 }
 
 // decodeRecord verifies the rows of a run and makes its record of them.
-func (d *DB) decodeRecord(id string, row *runRow, journal []journalRow, whole bool) (*runstore.Record, error) {
+func (d *runs) decodeRecord(id string, row *runRow, journal []journalRow, whole bool) (*runstore.Record, error) {
 	if err := d.verify(id, row, whole); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func progress(c, was runstore.Call) runstore.Call {
 }
 
 // journalRows seals what has become of calls.
-func (d *DB) journalRows(last []byte, calls []runstore.Call) (rows []journalRow, size int64, err error) {
+func (d *runs) journalRows(last []byte, calls []runstore.Call) (rows []journalRow, size int64, err error) {
 	for _, c := range calls {
 		body := []byte(c.Answer)
 		c.Answer, c.KeepUntil = nil, d.clock.there(c.KeepUntil)
@@ -188,7 +188,7 @@ func (d *DB) journalRows(last []byte, calls []runstore.Call) (rows []journalRow,
 }
 
 // decodeEnded verifies the row of a result.
-func (d *DB) decodeEnded(id string, row *runRow) (*runstore.Ended, error) {
+func (d *runs) decodeEnded(id string, row *runRow) (*runstore.Ended, error) {
 	if err := d.verify(id, row, true); err != nil {
 		return nil, err
 	}

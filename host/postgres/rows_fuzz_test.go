@@ -16,7 +16,7 @@ func sealing(t testing.TB, secret byte) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &DB{options: Options{Key: k}}
+	return newDB(Options{Key: k})
 }
 
 // FuzzRunRows feeds arbitrary rows to the readers of runs, results and effects: without

@@ -32,6 +32,13 @@ const (
 	) sized LEFT JOIN quoin.runs r ON r.id = sized.id AND sized.bytes <= $2, ` + journalOf
 )
 
+// runs are the runs and results of the database.
+type runs struct {
+	*lease
+	hints *hints
+	known knownRuns
+}
+
 // stored is a run as the database has it.
 type stored struct {
 	row     runRow
@@ -42,7 +49,7 @@ type stored struct {
 }
 
 // read reads a run, or answers ErrNotFound.
-func (d *DB) read(ctx context.Context, id string) (s stored, err error) {
+func (d *runs) read(ctx context.Context, id string) (s stored, err error) {
 	if !idPattern.MatchString(id) {
 		return s, runstore.ErrNotFound
 	}
@@ -89,7 +96,7 @@ func (j *journalColumns) rows() ([]journalRow, error) {
 }
 
 // Get implements runstore.Store.
-func (d *DB) Get(ctx context.Context, id string) (*runstore.Record, error) {
+func (d *runs) Get(ctx context.Context, id string) (*runstore.Record, error) {
 	s, err := d.read(ctx, id)
 	if err != nil {
 		return nil, err
@@ -107,7 +114,7 @@ func (d *DB) Get(ctx context.Context, id string) (*runstore.Record, error) {
 }
 
 // Ended implements runstore.Store.
-func (d *DB) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
+func (d *runs) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
 	s, err := d.read(ctx, id)
 	if err != nil {
 		return nil, err
@@ -128,7 +135,7 @@ func (d *DB) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
 
 // List implements runstore.Store. It reads no images, and each run as it is when its page
 // is read.
-func (d *DB) List(ctx context.Context) (out []*runstore.Record, err error) {
+func (d *runs) List(ctx context.Context) (out []*runstore.Record, err error) {
 	for after, more := "", true; more; {
 		var page []listedRun
 		if page, err = d.page(ctx, after); err != nil {
@@ -154,7 +161,7 @@ type listedRun struct {
 }
 
 // page returns the runs that come next, in the order of their ids.
-func (d *DB) page(ctx context.Context, after string) (page []listedRun, err error) {
+func (d *runs) page(ctx context.Context, after string) (page []listedRun, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, `
 			SELECT page.id, page.bytes, octet_length(r.image), clock_timestamp(),
@@ -175,7 +182,7 @@ func (d *DB) page(ctx context.Context, after string) (page []listedRun, err erro
 }
 
 // scanListed reads a run without its image.
-func (d *DB) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
+func (d *runs) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
 	var image *int
 	var now time.Time
 	var r runRow

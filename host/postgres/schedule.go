@@ -11,15 +11,10 @@ import (
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
-var (
-	_ runstore.Scheduler = (*DB)(nil)
-	_ runstore.Shared    = (*DB)(nil)
-)
-
 const hintRun = "run"
 
 // Wake implements runstore.Scheduler.
-func (d *DB) Wake(ctx context.Context, id string) error {
+func (d *runs) Wake(ctx context.Context, id string) error {
 	var known bool
 	err := d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
@@ -32,7 +27,7 @@ func (d *DB) Wake(ctx context.Context, id string) error {
 		return fmt.Errorf("database: %w", err)
 	}
 	if known {
-		d.hint(hintRun, id)
+		d.hints.tell(hintRun, id)
 	}
 	return nil
 }
@@ -65,7 +60,7 @@ var dueStatement = fmt.Sprintf(dueRuns, live("r.owner"), live("o.owner"))
 
 // Due implements runstore.Scheduler. A host claims runs that have calls in flight, or that it
 // drives. Once its lease is over they are due.
-func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
+func (d *runs) Due(ctx context.Context, limit int) (ids []string, err error) {
 	var lag float64
 	err = d.retry(ctx, func(ctx context.Context) error {
 		rows, err := d.pool.Query(ctx, dueStatement, limit)
@@ -85,10 +80,10 @@ func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
 }
 
 // Watch implements runstore.Scheduler.
-func (d *DB) Watch(ctx context.Context) <-chan string { return d.watch(ctx, hintRun) }
+func (d *runs) Watch(ctx context.Context) <-chan string { return d.hints.watch(ctx, hintRun) }
 
 // Owner implements runstore.Shared.
-func (d *DB) Owner(ctx context.Context, id string) (o runstore.Owner, err error) {
+func (d *runs) Owner(ctx context.Context, id string) (o runstore.Owner, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `
 			SELECT h.id, h.address, r.epoch FROM quoin.runs r JOIN quoin.hosts h ON h.id = r.owner
@@ -104,9 +99,9 @@ func (d *DB) Owner(ctx context.Context, id string) (o runstore.Owner, err error)
 }
 
 // Peers implements runstore.Shared.
-func (d *DB) Peers(ctx context.Context, limit int) (peers []runstore.Peer, err error) {
-	err = d.retry(ctx, func(ctx context.Context) error {
-		rows, err := d.pool.Query(ctx, `
+func (l *lease) Peers(ctx context.Context, limit int) (peers []runstore.Peer, err error) {
+	err = l.retry(ctx, func(ctx context.Context) error {
+		rows, err := l.pool.Query(ctx, `
 			SELECT id, address, lease_until FROM quoin.hosts
 			WHERE lease_until > statement_timestamp() ORDER BY id LIMIT $1`, limit)
 		if err != nil {

@@ -32,7 +32,7 @@ func (d *DB) Sweep(ctx context.Context, now time.Time) (left int, err error) {
 		func() error { return d.sweepRuns(ctx, now) },
 		func() error { return d.sweepResults(ctx) },
 		func() error { return d.sweepLeases(ctx) },
-		func() error { return d.findForgottenResults(ctx) },
+		func() error { return d.claims.findForgottenResults(ctx) },
 		func() error { return d.sweepEffects(ctx, now) },
 		func() (err error) { left, err = d.countSuspended(ctx); return err },
 	} {
@@ -54,7 +54,7 @@ func away(err error) bool {
 	return errors.Is(err, runstore.ErrUnavailable) && !isCode(err, queryCanceled)
 }
 
-func (d *DB) countSuspended(ctx context.Context) (n int, err error) {
+func (d *runs) countSuspended(ctx context.Context) (n int, err error) {
 	err = d.retry(ctx, func(ctx context.Context) error {
 		return d.pool.QueryRow(ctx, `SELECT count(*) FROM quoin.runs WHERE NOT ended`).Scan(&n)
 	})
@@ -63,24 +63,24 @@ func (d *DB) countSuspended(ctx context.Context) (n int, err error) {
 
 // inBatches makes a statement until it answers that there is no more. Its last argument is
 // how many rows it may delete.
-func (d *DB) inBatches(ctx context.Context, statement string, args ...any) error {
+func (c *conn) inBatches(ctx context.Context, statement string, args ...any) error {
 	for {
-		if more, err := d.batch(ctx, statement, args...); err != nil || !more {
+		if more, err := c.batch(ctx, statement, args...); err != nil || !more {
 			return err
 		}
 	}
 }
 
 // batch makes the statement of inBatches once.
-func (d *DB) batch(ctx context.Context, statement string, args ...any) (more bool, err error) {
-	args = append(args, cmp.Or(d.options.sweepRows, sweepRows))
-	err = d.retry(ctx, func(ctx context.Context) error { return d.pool.QueryRow(ctx, statement, args...).Scan(&more) })
+func (c *conn) batch(ctx context.Context, statement string, args ...any) (more bool, err error) {
+	args = append(args, cmp.Or(c.options.sweepRows, sweepRows))
+	err = c.retry(ctx, func(ctx context.Context) error { return c.pool.QueryRow(ctx, statement, args...).Scan(&more) })
 	return more, err
 }
 
 // sweepRuns deletes runs and results that have expired, those that an index finds apart. Few
 // are gone, and no index has them.
-func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
+func (d *runs) sweepRuns(ctx context.Context, now time.Time) (err error) {
 	for _, those := range []string{"NOT ended", "ended AND NOT gone", "gone"} {
 		err = errors.Join(err, d.inBatches(ctx, `
 			WITH old AS (
@@ -104,7 +104,7 @@ func (d *DB) sweepRuns(ctx context.Context, now time.Time) (err error) {
 }
 
 // sweepResults deletes the results beyond the bounds.
-func (d *DB) sweepResults(ctx context.Context) error {
+func (d *runs) sweepResults(ctx context.Context) error {
 	return d.inBatches(ctx, `
 		WITH results AS (
 			SELECT id, row_number() OVER newest AS count, sum(octet_length(image)) OVER newest AS bytes
@@ -120,9 +120,9 @@ func (d *DB) sweepResults(ctx context.Context) error {
 }
 
 // sweepLeases deletes what hosts have left that are gone.
-func (d *DB) sweepLeases(ctx context.Context) error {
-	return d.retry(ctx, func(ctx context.Context) error {
-		_, err := d.pool.Exec(ctx, `
+func (l *lease) sweepLeases(ctx context.Context) error {
+	return l.retry(ctx, func(ctx context.Context) error {
+		_, err := l.pool.Exec(ctx, `
 			WITH reserved AS (
 				DELETE FROM quoin.reserved r WHERE NOT `+live("r.owner")+`
 			), hosts AS (
@@ -134,7 +134,7 @@ func (d *DB) sweepLeases(ctx context.Context) error {
 }
 
 // sweepEffects deletes the journals that have expired and have no writer.
-func (d *DB) sweepEffects(ctx context.Context, now time.Time) error {
+func (d *effects) sweepEffects(ctx context.Context, now time.Time) error {
 	return d.inBatches(ctx, `
 		WITH old AS (
 			SELECT run FROM quoin.effects e

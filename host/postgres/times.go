@@ -33,17 +33,6 @@ type times struct {
 	// ended. It doubles up to maxListen, and is the first one again after a connection that
 	// has held for longListen. closeListen bounds the end of such a connection.
 	listen, maxListen, longListen, closeListen time.Duration
-
-	// linger is how long a batch of events waits for more, unless a run suspends or ends.
-	linger time.Duration
-	// retryEvents is the pause before events are appended again that the database has not taken.
-	retryEvents time.Duration
-	// closeTrajectory bounds how long Trajectory.Close waits for the database.
-	closeTrajectory time.Duration
-	// sweepTrajectories is how often a host looks for trajectories that are over.
-	sweepTrajectories time.Duration
-	// waitRecorded bounds how long a reader waits for events that were recorded before.
-	waitRecorded time.Duration
 }
 
 var defaultTimes = times{
@@ -68,10 +57,26 @@ var defaultTimes = times{
 	maxListen:   5 * time.Second,
 	longListen:  time.Minute,
 	closeListen: time.Second,
+}
 
-	linger:            50 * time.Millisecond,
-	retryEvents:       time.Second,
-	closeTrajectory:   5 * time.Second,
-	sweepTrajectories: 10 * time.Minute,
-	waitRecorded:      2 * time.Second,
+// eventTimes are what a Trajectory waits for, at most or in between.
+type eventTimes struct {
+	// linger is how long a batch of events waits for more, unless a run suspends or ends.
+	linger time.Duration
+	// retry is the pause before events are appended again that the database has not taken.
+	retry time.Duration
+	// close bounds how long Trajectory.Close waits for the database.
+	close time.Duration
+	// sweep is how often a host looks for trajectories that are over.
+	sweep time.Duration
+	// waitRecorded bounds how long a reader waits for events that were recorded before.
+	waitRecorded time.Duration
+}
+
+var defaultEventTimes = eventTimes{
+	linger:       50 * time.Millisecond,
+	retry:        time.Second,
+	close:        5 * time.Second,
+	sweep:        10 * time.Minute,
+	waitRecorded: 2 * time.Second,
 }

@@ -31,7 +31,7 @@ var _ trajectory.Sink = (*Trajectory)(nil)
 // the trajectory says how many are missing. Rows are sealed: one that was altered is left
 // out, and counted as missing. It is safe for concurrent use.
 type Trajectory struct {
-	db     *DB
+	db     *conn
 	opt    trajectory.DirOptions
 	seal   *runstore.Sealer
 	writer string // of the rows of this one, which numbers them
@@ -40,8 +40,7 @@ type Trajectory struct {
 	wake   chan struct{} // there are events
 	now    chan struct{} // which are not to wait for more
 	done   chan struct{}
-	rows   int64     // numbers of the rows; of the writing goroutine
-	swept  time.Time // likewise
+	rows   int64 // numbers of the rows; of the writing goroutine
 
 	mu      sync.Mutex
 	queue   []queuedEvent
@@ -76,7 +75,7 @@ type recordedRun struct {
 // after the host, and before the DB.
 func (d *DB) Trajectory(o trajectory.DirOptions) *Trajectory {
 	t := &Trajectory{
-		db: d, opt: o.WithDefaults(), seal: d.Sealer("trajectories"), writer: rand.Text(),
+		db: d.conn, opt: o.WithDefaults(), seal: d.Sealer("trajectories"), writer: rand.Text(),
 		wake: make(chan struct{}, 1), now: make(chan struct{}, 1), done: make(chan struct{}),
 		runs: make(map[string]*recordedRun), refused: make(map[string]trajectory.Event), progress: make(chan struct{}),
 	}
@@ -95,7 +94,7 @@ func (t *Trajectory) Close() error {
 	signal(t.wake)
 	select {
 	case <-t.done:
-	case <-time.After(t.db.times.closeTrajectory):
+	case <-time.After(t.db.options.eventTimes.close):
 	}
 	t.cancel()
 	<-t.done
@@ -198,6 +197,7 @@ func (t *Trajectory) put(e trajectory.Event, line []byte, r *recordedRun) {
 // appendAll appends events until the end.
 func (t *Trajectory) appendAll() {
 	defer close(t.done)
+	var swept time.Time
 	for {
 		select {
 		case <-t.wake:
@@ -207,7 +207,7 @@ func (t *Trajectory) appendAll() {
 		}
 		select {
 		case <-t.now:
-		case <-time.After(t.db.times.linger):
+		case <-time.After(t.db.options.eventTimes.linger):
 		case <-t.ctx.Done():
 		}
 		for batch := t.take(); len(batch) > 0; batch = t.take() {
@@ -219,7 +219,9 @@ func (t *Trajectory) appendAll() {
 		if t.isClosed() {
 			return
 		}
-		t.maybeSweep()
+		if time.Since(swept) >= t.db.options.eventTimes.sweep && !t.sweepOnce() { // else the next events are appended first
+			swept = time.Now()
+		}
 	}
 }
 
@@ -267,17 +269,13 @@ func (t *Trajectory) take() []queuedEvent {
 	return batch
 }
 
-func (t *Trajectory) maybeSweep() {
-	if time.Since(t.swept) < t.db.times.sweepTrajectories {
-		return
-	}
+// sweepOnce makes one statement of a sweep, and reports whether there is more to remove.
+func (t *Trajectory) sweepOnce() (more bool) {
 	more, err := t.sweepBatch(t.ctx)
 	if err != nil && t.ctx.Err() == nil {
 		t.db.log.Warn("trajectories that are over were not removed", "error", err) // the next sweep tries again
 	}
-	if !more { // else the next events are appended first
-		t.swept = time.Now()
-	}
+	return more
 }
 
 // Sweep removes the trajectories beyond the bounds, the ones with the oldest last event first.

@@ -85,7 +85,7 @@ func (t *Trajectory) append(batch []queuedEvent) bool {
 		select {
 		case <-t.ctx.Done():
 			return false
-		case <-time.After(t.db.times.retryEvents):
+		case <-time.After(t.db.options.eventTimes.retry):
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (t *Trajectory) List(s codemode.Session) ([]trajectory.Summary, error) {
 // waitRecorded waits until the events that this host has recorded are in the database. A
 // reader sees what was recorded before it asked, unless the database is slow.
 func (t *Trajectory) waitRecorded() {
-	deadline := time.After(t.db.times.waitRecorded)
+	deadline := time.After(t.db.options.eventTimes.waitRecorded)
 	t.mu.Lock()
 	want := t.recorded
 	t.mu.Unlock()
