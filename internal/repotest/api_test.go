@@ -6,6 +6,7 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path/filepath"
@@ -59,7 +60,7 @@ func exportedNames(t *testing.T, pkg string) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := map[string][]string{}
+	names, rooms := map[string][]string{}, map[room]bool{}
 	for _, file := range found.GoFiles {
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil, 0)
 		if err != nil {
@@ -70,9 +71,12 @@ func exportedNames(t *testing.T, pkg string) map[string][]string {
 			case *ast.FuncDecl:
 				addFunc(names, d)
 			case *ast.GenDecl:
-				addSpecs(names, d)
+				addSpecs(names, rooms, d)
 			}
 		}
+	}
+	for r := range rooms {
+		names[r.outer] = append(names[r.outer], names[r.embedded]...)
 	}
 	for name, methods := range names {
 		if !ast.IsExported(name) { // only its methods are
@@ -81,6 +85,19 @@ func exportedNames(t *testing.T, pkg string) map[string][]string {
 		slices.Sort(methods)
 	}
 	return names
+}
+
+// room is an unexported type that an exported struct embeds: a caller sees its methods as methods of the struct.
+type room struct{ outer, embedded string }
+
+func addRooms(rooms map[room]bool, named *ast.TypeSpec) {
+	if s, ok := named.Type.(*ast.StructType); ok && named.Name.IsExported() {
+		for _, field := range s.Fields.List {
+			if name := typeName(field.Type); field.Names == nil && !ast.IsExported(name) {
+				rooms[room{named.Name.Name, name}] = true
+			}
+		}
+	}
 }
 
 // note adds a name without methods, unless it is there.
@@ -98,24 +115,20 @@ func addFunc(names map[string][]string, d *ast.FuncDecl) {
 		note(names, d.Name.Name)
 		return
 	}
-	receiver := d.Recv.List[0].Type
-	if p, ok := receiver.(*ast.StarExpr); ok {
-		receiver = p.X
-	}
-	if index, ok := receiver.(*ast.IndexExpr); ok {
-		receiver = index.X
-	}
-	if name, ok := receiver.(*ast.Ident); ok {
-		names[name.Name] = append(names[name.Name], d.Name.Name)
-	}
+	receiver, _, _ := strings.Cut(typeName(d.Recv.List[0].Type), "[")
+	names[receiver] = append(names[receiver], d.Name.Name)
 }
 
-func addSpecs(names map[string][]string, d *ast.GenDecl) {
+// typeName is the name of a type, or of what it points to.
+func typeName(e ast.Expr) string { return strings.TrimPrefix(types.ExprString(e), "*") }
+
+func addSpecs(names map[string][]string, rooms map[room]bool, d *ast.GenDecl) {
 	typed := false
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
 			note(names, spec.Name.Name)
+			addRooms(rooms, spec)
 		case *ast.ValueSpec:
 			if spec.Type != nil || spec.Values != nil {
 				typed = d.Tok == token.CONST && (spec.Type != nil || isForeign(spec.Values[0]))
