@@ -12,7 +12,7 @@ type woke int
 
 // await blocks until there is a reason to run the guest again, or no reason can come. A
 // guest that waits for long is evicted. While this goroutine waits, goroutines of calls may
-// drive the guest on: see driverlock.go.
+// drive the guest on: see driver_lock.go.
 func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()

@@ -37,7 +37,7 @@ type driver struct {
 	callerAsks    bool            // the caller asks people itself
 	refused       *quota.Denied   // why there was no worker the last time
 	delivery      *Delivery       // of the result; nil: the caller has it as soon as it is there
-	unattended    bool            // there is no caller: see advance.go
+	unattended    bool            // there is no caller: see unattended.go
 	keptUntil     time.Time       // the run's expiry before this driver, at which an unattended one leaves it
 	couldNot      *codemode.Error // why an unattended driver has left the run as it was
 	output        output.Budget
