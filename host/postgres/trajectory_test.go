@@ -203,10 +203,15 @@ func TestPostgresTrajectoryIsOffThePathOfCalls(t *testing.T) {
 	if refused < 10 || refused > 100 {
 		t.Errorf("%d events of 24 MB are refused", refused)
 	}
-	find(t, s, "run_1") // so that the queue is empty: then the gap is written
-	r := find(t, s, "run_1")
-	if sum := r.Summary(); sum.Missed != refused {
-		t.Errorf("missing: %d events, refused were %d; the last is %s", sum.Missed, refused, r.Events[len(r.Events)-1].Kind)
+	for end := time.Now().Add(time.Minute); ; { // each look waits for the queue; the gap is written once it is empty
+		r := find(t, s, "run_1")
+		missed := r.Summary().Missed
+		if missed == refused {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("missing: %d events, refused were %d; the last is %s", missed, refused, r.Events[len(r.Events)-1].Kind)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@
 //
 // main.go has the flags, plan.go what runs, debian.go fetches the emulator and the
 // kernel, build.go compiles, filesystem.go makes the initial file system, emulator.go starts the machine
-// and reads what it says, machine_linux.go is the machine's first process, gotool.go
+// and reads what it says, machine_linux.go is the machine's first process, go_tool.go
 // what it has for a go command.
 package main
 

@@ -34,7 +34,7 @@ type programBody struct {
 
 func programPath(name string) string { return "/v1/programs/" + url.PathEscape(name) }
 
-// Programs lists the saved programs of a session, as host.Host.Programs does.
+// Programs lists the saved programs of a session, as host.Programs.List does.
 func (c *Client) Programs(ctx context.Context, s host.Session) ([]host.ProgramReview, error) {
 	var list gateway.ProgramList
 	err := c.get(ctx, s, "/v1/programs", &list)

@@ -6,7 +6,7 @@
 // A Server is started, serves until it is closed, and is trusted: it listens on
 // loopback alone. Its methods are safe for concurrent use.
 //
-// server.go starts it. hosttools.go has the tools of the host. contents.go and
+// server.go starts it. host_tools.go has the tools of the host. contents.go and
 // questions.go add those that speak MCP itself, tasks.go those that are tasks,
 // documents.go resources, prompts and completions.
 package server

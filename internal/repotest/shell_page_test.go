@@ -67,13 +67,13 @@ func TestShellPage(t *testing.T) {
 
 // TestClaimFaults checks that a slip on the page does not hide a claim from the check.
 func TestClaimFaults(t *testing.T) {
-	const known = "[TestClaimFaults](../internal/repotest/shellpage_test.go)"
+	const known = "[TestClaimFaults](../internal/repotest/shell_page_test.go)"
 	for text, want := range map[string]int{
 		"# A\n\n- one. " + known + "\n- two\n  lines. " + known + "\n\nprose\n": 0,
 		"- one.\n- two. " + known: 1,
 		"- one.\n\n" + known:      1,
 		"prose " + strings.Replace(known, "TestClaimFaults", "TestGone", 1): 1,
-		"- a. " + strings.Replace(known, "shellpage", "gone", 1):            1,
+		"- a. " + strings.Replace(known, "shell_page", "gone", 1):           1,
 		"- a. " + strings.Replace(known, "Faults]", "Faults/- one.]", 1):    1,
 	} {
 		if _, faults := claimFaults(shellPage, text); len(faults) != want {

@@ -77,7 +77,7 @@ func TestPanicOfAToolSaysWhere(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Msg == "a panic was recovered from" && strings.Contains(r.At, "TestPanicOfAToolSaysWhere.func1 ") && strings.Contains(r.At, "owntools_test.go:") {
+		if r.Msg == "a panic was recovered from" && strings.Contains(r.At, "TestPanicOfAToolSaysWhere.func1 ") && strings.Contains(r.At, "own_tools_test.go:") {
 			return
 		}
 	}
