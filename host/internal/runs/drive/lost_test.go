@@ -3,6 +3,7 @@ package drive_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -364,5 +365,57 @@ func TestAProgramThatOnlySleepsSaysSo(t *testing.T) {
 			}
 			WantValue(t, r, `1`)
 		})
+	})
+}
+
+// TestACheckpointThatFailsEndsTheRun: the store knows nothing of the calls of the turn, so they are
+// not made.
+func TestACheckpointThatFailsEndsTheRun(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		store, failing := &Seam{Store: NewKept()}, false
+		store.Checkpoint = func(ctx context.Context, c runstore.Claim, rec *runstore.Record) error {
+			if failing {
+				return errors.New("the disk is full")
+			}
+			return c.Checkpoint(ctx, rec)
+		}
+		var paid Calls
+		h := Start(t, Setup{Store: store, Tools: []catalog.Tool{paid.Tool("pay")}})
+		id := WantWaiting(t, h.Run(func(g *Guest) any {
+			g.Yield()
+			return g.Call("pay", N(1))
+		}), codemode.ReasonYield)
+		failing = true
+		WantFailure(t, h.Resume(id), codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
+		if paid.Len() != 0 {
+			t.Error("a call was made that the store knows nothing of")
+		}
+	})
+}
+
+// TestARunWithoutAnImageMakesNoCall: the image of the turn that made a call is lost with its worker,
+// so the call is not made.
+func TestARunWithoutAnImageMakesNoCall(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		images := 0
+		guests := &Guests{Fails: func(_ context.Context, asked string) error {
+			if asked == "snapshot" {
+				images++
+			}
+			if images == 2 { // the first is that of the yield
+				return Crash()
+			}
+			return nil
+		}}
+		var paid Calls
+		h := Start(t, Setup{Store: NewKept(), Guests: guests, Tools: []catalog.Tool{paid.Tool("pay")}})
+		id := WantWaiting(t, h.Run(func(g *Guest) any {
+			g.Yield()
+			return g.Call("pay", N(1))
+		}), codemode.ReasonYield)
+		WantFailure(t, h.Resume(id), codemode.CodeUnavailable, codemode.ReasonRunBusy, codemode.PhaseHost)
+		if paid.Len() != 0 {
+			t.Error("a call was made without an image")
+		}
 	})
 }
