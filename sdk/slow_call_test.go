@@ -42,7 +42,7 @@ func TestACallThatHangs(t *testing.T) {
 		if want := "tool loops has not answered for " + elapsed + "; it stands at"; line.Msg != want {
 			t.Errorf("said %q, want %q", line.Msg, want)
 		}
-		if !regexp.MustCompile(`sdk\.TestACallThatHangs\.func\d+\(\.\.\.\)\n\t\S*slowcall_test\.go:\d+\n`).MatchString(line.Stack) {
+		if !regexp.MustCompile(`sdk\.TestACallThatHangs\.func\d+\(\.\.\.\)\n\t\S*slow_call_test\.go:\d+\n`).MatchString(line.Stack) {
 			t.Errorf("the stack is\n%s", line.Stack)
 		}
 	}

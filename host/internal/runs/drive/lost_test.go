@@ -402,7 +402,7 @@ func TestARunWithoutAnImageMakesNoCall(t *testing.T) {
 			if asked == "snapshot" {
 				images++
 			}
-			if images == 2 { // the first is that of the yield
+			if images == 2 { // the yield takes the first
 				return Crash()
 			}
 			return nil
