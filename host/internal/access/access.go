@@ -9,7 +9,7 @@ import (
 
 // Host is what there is of a *host.Host.
 type Host struct {
-	// Quotas are those of its configuration, with every default filled in.
+	// Quotas are Config.Quotas with every default filled in.
 	Quotas codemode.Quotas
 	// Engine reports panics and refusals.
 	Engine *runs.Engine

@@ -74,7 +74,7 @@ type Decisions interface {
 	AnswerQuestion(ctx context.Context, id string, answers map[string]codemode.QuestionAnswer, by string) (*policy.Approval, error)
 }
 
-// decisions are those of a store, or of a server, with what was decided for good.
+// decisions are Decisions of a store or a server, which also list and revoke what was decided for good.
 type decisions interface {
 	Decisions
 	Grants(context.Context) ([]*policy.Grant, error)

@@ -118,7 +118,7 @@ func runNamed(ctx context.Context, b app.Backend, s host.Session, name string) (
 	}
 	list, err := b.Runs(ctx, s)
 	if err == nil && len(list) == 0 {
-		err = cli.AsInput(errors.New("no run of the session is suspended: quoin runs list shows those of all"), codemode.ReasonRunUnavailable)
+		err = cli.AsInput(errors.New("no run of the session is suspended: quoin runs list shows the runs of all sessions"), codemode.ReasonRunUnavailable)
 	}
 	if err != nil {
 		return "", err
