@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 	hosttest.Main(m)
 }
 
-// deadline is what programs get that may time out, idleDeadline those that are
-// suspended then; all others get patience, so that the load of the machine decides
-// nothing.
+// deadline is how long programs may compute that may time out, idleWait how long is waited
+// for those that may be waiting for ever; all others get patience, so that the load of the
+// machine decides nothing.
 const (
-	deadline     = 250 * time.Millisecond
-	idleDeadline = 2 * time.Second
-	patience     = 60 * time.Second
+	deadline = 250 * time.Millisecond
+	idleWait = 2 * time.Second
+	patience = 60 * time.Second
 )
 
 // isolation is what programs run with, and logs takes what their hosts say: what
@@ -121,11 +121,11 @@ func vault() namespaces.Registration {
 // attack runs one program and forgets its run.
 func (v victims) attack(p hostile.Program, s host.Session) (*host.Result, time.Duration) {
 	in := host.ExecInput{Code: p.Source, Language: p.Language}
-	switch {
-	case p.MayEnd("timeout"):
+	if p.MayEnd("timeout") {
 		in.Timeout = deadline
-	case p.MayEnd("waiting"):
-		in.Timeout = idleDeadline
+	}
+	if p.MayEnd("waiting") {
+		in.Wait = idleWait
 	}
 	h := v[p.MemoryLimit]
 	began := time.Now()
