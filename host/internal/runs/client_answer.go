@@ -51,7 +51,7 @@ func (e *Engine) answerHere(ctx context.Context, s codemode.Session, runID, call
 	if f != nil {
 		return f
 	}
-	settled, f := r.Calls.GiveAnswer(callID, a, r.AsksClient)
+	settled, f := r.Calls.Questions.GiveAnswer(callID, a, r.AsksClient)
 	if f != nil {
 		return f
 	}

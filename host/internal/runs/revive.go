@@ -81,7 +81,7 @@ func (v *reviver) load(ctx context.Context, s codemode.Session, id string, wait 
 	}
 	passedOn = true
 	defer r.ContainReopen(&f)
-	r.Calls.ChargeRevived(len(rec.Image))
+	r.Calls.Costs.ChargeRevived(len(rec.Image))
 	r.DrivenBy(ctx)
 	r.Redrive()
 	return r, rec, nil

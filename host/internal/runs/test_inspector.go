@@ -56,7 +56,7 @@ func (i Inspector) SetClock(c run.Clock) { i.e.Clock = c }
 // catalog.
 func (i Inspector) LeftToRun(id string) (left, queries time.Duration) {
 	r := i.e.ByID(id)
-	c, _ := r.Calls.CountedAt(time.Now(), time.Now())
+	c, _ := r.Calls.Costs.CountedAt(time.Now(), time.Now())
 	return max(0, r.Settings.CPUBudget-calls.Computed(&c)), time.Duration(c.QueryMicros) * time.Microsecond
 }
 

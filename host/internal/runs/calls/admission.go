@@ -101,17 +101,18 @@ func (t *Table) add(q wire.Request) *Entry {
 		IdempotencyKey: cmp.Or(t.key, t.runID+":"+strconv.FormatUint(q.ID, 10)),
 		State:          runstore.CallQueued,
 	}}
-	t.pending[c.ID] = c
+	t.byID[c.ID] = c
 	c.charged = c.heldBytes()
+	n := &t.Costs.counters
 	switch q.Method {
 	case wire.MethodSearch:
-		t.counters.Search++
+		n.Search++
 	case wire.MethodDescribe:
-		t.counters.Describe++
+		n.Describe++
 	case wire.MethodCall, wire.MethodProgram, wire.MethodSave:
-		t.counters.Call++
+		n.Call++
 	case wire.MethodNamespace, wire.MethodMCP:
-		t.counters.Namespace++
+		n.Namespace++
 	}
 	return c
 }
@@ -124,22 +125,4 @@ var ErrCancelled = errors.New("the program gave the call up")
 func cancelledIDs(q wire.Request) (ids []uint64, err error) {
 	err = json.Unmarshal(q.Args, &ids)
 	return ids, err
-}
-
-// cancelCalls ends the contexts of calls that are not settled. The promises of the
-// guest have rejected; the calls stay pending until their tools have returned. The
-// journal gets the cancellation too: the next host must not make a call that was
-// cancelled in the queue. The caller holds mu.
-func (t *Table) cancelCalls(ids []uint64) {
-	for _, id := range ids {
-		c := t.pending[id]
-		if c == nil || c.GivenUp || c.State == runstore.CallSettled {
-			continue
-		}
-		c.GivenUp = true
-		t.touch(c)
-		if c.cancel != nil {
-			c.cancel(ErrCancelled)
-		}
-	}
 }

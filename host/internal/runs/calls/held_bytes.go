@@ -1,13 +1,10 @@
 package calls
 
 import (
-	"time"
-
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
@@ -138,45 +135,45 @@ func (a *Account) close() {
 }
 
 // ChargeImage charges an image of n bytes in place of the one before.
-func (t *Table) ChargeImage(n int) *quota.Denied {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.account.replace(&t.account.image, int64(n))
+func (k *Costs) ChargeImage(n int) *quota.Denied {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.account.replace(&k.account.image, int64(n))
 }
 
 // ChargeOutput charges what the run has emitted and not returned.
-func (t *Table) ChargeOutput(used int64) *quota.Denied {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.account.replace(&t.account.printed, used)
+func (k *Costs) ChargeOutput(used int64) *quota.Denied {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.account.replace(&k.account.printed, used)
 }
 
 // ChargeRevived charges a run that came from the store, with an image of that many bytes.
 // It was admitted once, so the limits do not count.
-func (t *Table) ChargeRevived(image int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, c := range t.imaged {
-		t.reweigh(c)
+func (k *Costs) ChargeRevived(image int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range k.imaged {
+		k.reweigh(c)
 	}
-	t.account.forcePlace()
-	_ = t.account.store(int64(image), true)
+	k.account.forcePlace()
+	_ = k.account.store(int64(image), true)
 }
 
 // MayBeSuspended takes a place for a suspended run with an image of that many bytes; if it
 // must, whatever the limits are.
-func (t *Table) MayBeSuspended(image int, must bool) *codemode.Error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (k *Costs) MayBeSuspended(image int, must bool) *codemode.Error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if must {
-		t.account.forcePlace()
+		k.account.forcePlace()
 	}
-	if d := t.account.takePlace(); d != nil {
+	if d := k.account.takePlace(); d != nil {
 		f := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost, "too many suspended code mode runs. There is no place for one more: %v. Wait for those that there are, or abort them.", d)
 		f.Err = d
 		return f
 	}
-	if d := t.account.store(int64(image), must); d != nil {
+	if d := k.account.store(int64(image), must); d != nil {
 		f := codemode.Errorf(codemode.CodeSnapshotLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot be suspended: %v. Wait for suspended runs, or abort them.", d)
 		f.Err = d
 		return f
@@ -197,55 +194,4 @@ func answerTooMuch(c *Entry, tool *catalog.Tool, d *quota.Denied) *fault.Rejecti
 // HeldTooMuch returns the failure of a run when its session, agent or host holds too much.
 func HeldTooMuch(d *quota.Denied) *codemode.Error {
 	return codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run was ended: %s. Pass less, or await calls in smaller batches.", d)
-}
-
-// Lap adds the time since start to the counters and returns the counters. The caller
-// holds mu.
-func (t *Table) Lap(start, now time.Time) runstore.Counters {
-	t.counters.WallMicros += now.Sub(start).Microseconds()
-	t.counters.ApprovalMicros = t.approvalWait(now).Microseconds()
-	if t.onApproval > 0 {
-		t.approvalSince = now
-	}
-	return t.counters
-}
-
-// CountedAt returns the counters as they would be after lap, and whether a tool may
-// have been called.
-func (t *Table) CountedAt(start, now time.Time) (c runstore.Counters, dispatched bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c = t.counters
-	c.WallMicros += now.Sub(start).Microseconds()
-	c.ApprovalMicros = t.approvalWait(now).Microseconds()
-	return c, t.dispatched > 0
-}
-
-// Computed is how long the program has Computed, with what the host did for it. The driver
-// alone changes and reads that.
-func (t *Table) Computed() time.Duration { return Computed(&t.counters) }
-
-func Computed(c *runstore.Counters) time.Duration {
-	return time.Duration(int64(c.CPUMicros)+c.QueryMicros) * time.Microsecond
-}
-
-// CountTurn adds what a turn has cost. The worker's word is bounded: no counter may
-// overflow or count backwards.
-func (t *Table) CountTurn(rep *wire.Report, memoryLimit int64) (cpu time.Duration) {
-	micros := min(rep.CPUMicros, uint64(maxTurnCPU/time.Microsecond))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.CPUMicros += micros
-	if t.account.CPU != nil {
-		t.account.CPU.Add(t.account.Owner, int64(micros), time.Now())
-	}
-	t.counters.PeakBytes = max(t.counters.PeakBytes, min(rep.HeapPeakBytes, uint64(memoryLimit)))
-	return time.Duration(micros) * time.Microsecond
-}
-
-// CountQueries adds what the host did for the run as processor time of the run.
-func (t *Table) CountQueries(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counters.QueryMicros += max(d.Microseconds(), 0)
 }

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/quoinhq/quoin/host/internal/runs/fault"
@@ -16,40 +17,13 @@ func (t *Table) Record(r *runstore.Record, fresh []*Entry, identify func(*Entry)
 	defer t.mu.Unlock()
 	started = t.enqueue(fresh)
 	r.Calls = t.takeImage(identify)
-	r.Answered = slices.Clone(t.answered)
-	r.Dispatched, r.Counters = t.dispatched > 0, t.counters
+	r.Answered = slices.Clone(t.Questions.answered)
+	r.Dispatched, r.Counters = t.Costs.dispatched > 0, t.Costs.counters
 	complete(r)
 	for _, c := range r.Calls {
 		r.Expires = Later(r.Expires, c.KeepUntil)
 	}
 	return started
-}
-
-// takeImage makes the pending calls the calls that the newest image waits for, and
-// returns them as a record holds them. The caller holds mu.
-func (t *Table) takeImage(identify func(*Entry)) []runstore.Call {
-	t.setImaged(t.sorted())
-	t.written = t.changes
-	out := make([]runstore.Call, 0, len(t.imaged))
-	for _, c := range t.imaged {
-		identify(c)
-		out = append(out, c.Call)
-	}
-	return out
-}
-
-func (t *Table) setImaged(calls []*Entry) {
-	for _, c := range t.imaged {
-		c.imaged = false
-		if t.pending[c.ID] != c {
-			t.account.force(-c.charged)
-			c.charged = 0
-		}
-	}
-	for _, c := range calls {
-		c.imaged = true
-	}
-	t.imaged = calls
 }
 
 // News returns the calls of the newest image that have changed since the store was
@@ -58,7 +32,7 @@ func (t *Table) News() (calls []runstore.Call, upTo uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.imaged {
-		if !t.closed && c.changed > t.written {
+		if !t.account.closed && c.changed > t.written {
 			calls = append(calls, c.Call)
 		}
 	}
@@ -73,36 +47,33 @@ func (t *Table) Wrote(upTo uint64) {
 }
 
 // AnswerBytes is the size of all answers that the guest has not got.
-func (t *Table) AnswerBytes() (n int) {
+func (t *Table) AnswerBytes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, c := range t.pending {
-		n += len(c.Answer)
-	}
-	return n
+	return answerBytes(maps.Values(t.byID))
 }
 
 // Revive adds the calls of a record.
 func (t *Table) Revive(rec *runstore.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.counters = rec.Counters
+	t.Costs.counters = rec.Counters
+	dispatched := 0
 	if rec.Dispatched {
-		t.dispatched++
-		t.changing++ // for all that is known
+		dispatched++
 	}
 	for _, stored := range rec.Calls {
-		t.pending[stored.ID] = &Entry{Call: stored}
+		t.byID[stored.ID] = &Entry{Call: stored}
 		t.lastID = max(t.lastID, stored.ID)
 		if WentOut(stored) {
-			t.dispatched++
-			t.changing++
+			dispatched++
 		}
 	}
+	t.Costs.dispatched, t.Costs.changing = dispatched, dispatched // for all that is known
 	// An answer that was given and is not in the journal was lost with its host, so the
 	// client is asked for it again.
-	t.answered = slices.DeleteFunc(slices.Clone(rec.Answered), func(id uint64) bool {
-		c := t.pending[id]
+	t.Questions.answered = slices.DeleteFunc(slices.Clone(rec.Answered), func(id uint64) bool {
+		c := t.byID[id]
 		return c != nil && c.State != runstore.CallSettled
 	})
 	t.setImaged(t.sorted())

@@ -36,8 +36,8 @@ func TestTheInputOfAClientCallIsChargedOnce(t *testing.T) {
 	table := newTestTable(t)
 	c := table.request(t)
 	input := []byte(`{"text":"a somewhat long input"}`)
-	table.QuestionAsked(c, "approval", input, nil, time.Time{})
-	if _, d := table.AskClient(c, input, time.Now()); d != nil {
+	table.Questions.Asked(c, "approval", input, nil, time.Time{})
+	if _, d := table.Questions.AskClient(c, input, time.Now()); d != nil {
 		t.Fatal(d)
 	}
 	if c.charged != c.heldBytes() || table.account.bytes != c.heldBytes() {

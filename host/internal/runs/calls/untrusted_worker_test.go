@@ -31,7 +31,8 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 		"a cancellation below zero":    {wire.Request{ID: 7, Method: wire.MethodCancel, Args: []byte(`[-1]`)}, "no list of calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			table := &Table{lastID: 5, pending: map[uint64]*Entry{}}
+			table := newTestTable(t)
+			table.lastID = 5
 			b, f := table.Admit([]wire.Request{good, tc.request}, true)
 			if f == nil || f.Code != codemode.CodeUnavailable || f.Reason != codemode.ReasonWorkerCrashed || f.Phase != codemode.PhaseHost || !strings.Contains(f.Message, tc.want) {
 				t.Fatalf("got %+v, want %q", f, tc.want)
@@ -39,8 +40,8 @@ func TestRequestsOfATakenOverWorker(t *testing.T) {
 			if len(f.Message) > 200 {
 				t.Errorf("the worker made the message %d bytes long", len(f.Message))
 			}
-			if b.Fresh != nil || b.Started != nil || b.Queries != nil || b.Yielded || len(table.pending) != 0 || table.lastID != 5 || table.counters.Call != 0 {
-				t.Errorf("some of the burst counted: %d calls, last number %d", len(table.pending), table.lastID)
+			if b.Fresh != nil || b.Started != nil || b.Queries != nil || b.Yielded || len(table.byID) != 0 || table.lastID != 5 || table.Costs.counters.Call != 0 {
+				t.Errorf("some of the burst counted: %d calls, last number %d", len(table.byID), table.lastID)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func (d *driver) turnDeadline() time.Time {
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
 // driver alone changes what it reads.
 func (d *driver) cpuLeft() time.Duration {
-	return max(0, d.run.Settings.CPUBudget-d.run.Calls.Computed())
+	return max(0, d.run.Settings.CPUBudget-d.run.Calls.Costs.Computed())
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.

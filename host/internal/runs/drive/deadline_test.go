@@ -46,16 +46,16 @@ func TestPatience(t *testing.T) {
 		}
 	}
 	over(20*time.Minute, false)
-	table.ApprovalStarts(clock.now)
+	table.Questions.ApprovalStarts(clock.now)
 	over(timing.Defaults.QuestionGrace-time.Second, false)
-	table.ApprovalStarts(clock.now) // a second question does not put off the first
+	table.Questions.ApprovalStarts(clock.now) // a second question does not put off the first
 	over(time.Second, true)
-	table.Told()
+	table.Questions.Told()
 	over(time.Minute, false) // the caller knows of both
-	table.ApprovalStarts(clock.now)
+	table.Questions.ApprovalStarts(clock.now)
 	over(timing.Defaults.QuestionGrace, true)
 	for range 3 {
-		table.ApprovalEnds(clock.now)
+		table.Questions.ApprovalEnds(clock.now)
 	}
 	over(0, false) // they were answered
 	over(time.Hour, true)

@@ -79,7 +79,7 @@ func (r *Run) NewDriver(start time.Time) *driver {
 func (d *driver) lap() runstore.Counters {
 	now := time.Now()
 	defer func() { d.started = now }()
-	return d.run.Calls.Lap(d.started, now)
+	return d.run.Calls.Costs.Lap(d.started, now)
 }
 
 func (d *driver) timerIsDue() bool {

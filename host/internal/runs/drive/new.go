@@ -112,7 +112,7 @@ func (r *Run) Restore(rec *runstore.Record) *codemode.Error {
 // them. What was in flight is made again if that is harmless, else it rejects:
 // nothing is silently repeated or lost.
 func (r *Run) Redrive() {
-	held := r.Calls.UnholdAll()
+	held := r.Calls.Questions.UnholdAll()
 	started, lost := r.Calls.Redrive(r.mayRepeat)
 	pipeline.Observer{Run: r.Run}.ObserveInterrupted(lost)
 	for _, c := range held { // their tools, which waited for answers, are gone

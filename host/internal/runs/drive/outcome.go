@@ -26,7 +26,7 @@ const maxTimerMillis = 1<<31 - 1
 func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	r := d.run
 	r.idleSince = r.env.Clock.Now()
-	r.env.Observer.Metrics.GuestRan(run.EngineOf(d.engineID).Name, r.Calls.CountTurn(rep, r.Settings.MemoryLimit))
+	r.env.Observer.Metrics.GuestRan(run.EngineOf(d.engineID).Name, r.Calls.Costs.CountTurn(rep, r.Settings.MemoryLimit))
 	d.timerDue = time.Time{}
 	if rep.TimerMillis >= 0 {
 		d.timerDue = time.Now().Add(time.Duration(min(rep.TimerMillis, maxTimerMillis)) * time.Millisecond)
@@ -40,7 +40,7 @@ func (d *driver) absorb(rep *wire.Report) *codemode.Error {
 	}
 	r.Observed.Emitted(d.output.Items[before:])
 	if d.output.Used != d.chargedOutput {
-		if denied := r.Calls.ChargeOutput(d.output.Used); denied != nil {
+		if denied := r.Calls.Costs.ChargeOutput(d.output.Used); denied != nil {
 			return calls.HeldTooMuch(denied)
 		}
 		d.chargedOutput = d.output.Used

@@ -63,7 +63,7 @@ func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
 	if r.Context.Err() != nil || !r.Move(run.Parked) {
 		return false
 	}
-	expires = calls.Later(expires, r.Calls.KeepUntil())
+	expires = calls.Later(expires, r.Calls.Questions.KeepUntil())
 	r.Expires, r.ImageBytes = expires, imageBytes
 	if left := time.Until(expires); r.Expiry == nil {
 		r.Expiry = time.AfterFunc(left, r.expire)

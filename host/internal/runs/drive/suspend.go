@@ -86,7 +86,7 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 		return nil, nil, fault.FromStore(err)
 	}
 	isClosing := r.env.Home.IsClosing()
-	if f := r.Calls.MayBeSuspended(len(image), isClosing); f != nil {
+	if f := r.Calls.Costs.MayBeSuspended(len(image), isClosing); f != nil {
 		return nil, nil, f
 	}
 	d.imageSize = len(image)

@@ -11,10 +11,10 @@ import (
 
 // failure is a failed result that leaves the run as it is.
 func (d *driver) failure(f *codemode.Error) *codemode.Result {
-	c, dispatched := d.run.Calls.CountedAt(d.started, time.Now())
+	c, dispatched := d.run.Calls.Costs.CountedAt(d.started, time.Now())
 	res := f.Result()
 	res.Dispatched, res.Output, res.Telemetry = dispatched, d.emitted(), d.telemetryOf(c)
-	res.Unchanged = d.run.Calls.IsUnchanged()
+	res.Unchanged = d.run.Calls.Costs.IsUnchanged()
 	return res
 }
 
@@ -28,7 +28,7 @@ func (d *driver) emitted() []codemode.Output {
 
 // telemetry counts what the run did so far.
 func (d *driver) telemetry() codemode.Telemetry {
-	c, _ := d.run.Calls.CountedAt(d.started, time.Now())
+	c, _ := d.run.Calls.Costs.CountedAt(d.started, time.Now())
 	return d.telemetryOf(c)
 }
 
@@ -45,7 +45,7 @@ func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
 
 // WithRun marks a refusal with what is known of a run of this process.
 func WithRun(f *codemode.Error, r *Run) *codemode.Error {
-	c, dispatched := r.Calls.CountedAt(r.driver.started, time.Now())
+	c, dispatched := r.Calls.Costs.CountedAt(r.driver.started, time.Now())
 	t := r.driver.telemetryOf(c)
 	f.Dispatched, f.Telemetry = dispatched, &t
 	return f
@@ -53,7 +53,7 @@ func WithRun(f *codemode.Error, r *Run) *codemode.Error {
 
 // usage returns what the current exec or wait of the run has used.
 func (r *Run) usage() observe.Usage {
-	c, _ := r.Calls.CountedAt(r.driver.started, time.Now())
+	c, _ := r.Calls.Costs.CountedAt(r.driver.started, time.Now())
 	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
 }
 
@@ -63,7 +63,7 @@ func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
 	var output []codemode.Output
 	if !d.isCarried() {
-		d.run.Calls.Told()
+		d.run.Calls.Questions.Told()
 		output = d.emitted()
 	}
 	d.run.Observed.Suspended(reason, d.run.usage())

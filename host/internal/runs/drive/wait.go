@@ -50,7 +50,7 @@ func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Dur
 	}
 	d.image, d.imageSize = rec.Image, len(rec.Image)
 	r.replay.Take(rec)
-	if denied := r.Calls.ChargeImage(len(rec.Image)); denied != nil {
+	if denied := r.Calls.Costs.ChargeImage(len(rec.Image)); denied != nil {
 		d.image = nil
 		r.replay.Drop()
 		return d.postponed(codemode.Errorf(codemode.CodeMemoryLimit, codemode.ReasonQuota, codemode.PhaseHost, "code mode run cannot go on now, and is kept as it was: %s. Wait for it again when other runs have ended.", denied))

@@ -84,7 +84,7 @@ func (d *driver) snapshot() ([]byte, error) {
 		return err
 	})
 	if err == nil {
-		if denied := d.run.Calls.ChargeImage(len(d.image)); denied != nil {
+		if denied := d.run.Calls.Costs.ChargeImage(len(d.image)); denied != nil {
 			d.image = nil
 			return nil, calls.HeldTooMuch(denied)
 		}
@@ -160,6 +160,6 @@ func (d *driver) dropImage() {
 	}
 	d.image = nil
 	if !d.run.Record.IsVolatile() || !d.run.Record.IsStored() {
-		_ = d.run.Calls.ChargeImage(0) // less is never refused
+		_ = d.run.Calls.Costs.ChargeImage(0) // less is never refused
 	}
 }

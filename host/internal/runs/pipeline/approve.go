@@ -43,7 +43,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 	if rejection := take(ctx, a); rejection != nil {
 		return rejection
 	}
-	r.Calls.Approved(c.Entry, id, c.subject.Params)
+	r.Calls.Questions.Approved(c.Entry, id, c.subject.Params)
 	if err := r.Record.Journal(r.Background()); err != nil { // a host that dies now must not be taken for one that has not called
 		if fault.MayBeWritten(err) {
 			r.Record.GiveUp(err)
@@ -107,10 +107,10 @@ func whyDenied(a *policy.Approval) string {
 // this process, so that a host that closes does not wait for it.
 func (r *Run) awaitDecision(ctx context.Context, id string) (*policy.Approval, error) {
 	r.Env.Performing.Pause()
-	r.Calls.ApprovalStarts(r.Env.Clock.Now())
+	r.Calls.Questions.ApprovalStarts(r.Env.Clock.Now())
 	r.Notify()
 	defer func() {
-		r.Calls.ApprovalEnds(r.Env.Clock.Now())
+		r.Calls.Questions.ApprovalEnds(r.Env.Clock.Now())
 		r.Env.Performing.Resume()
 		r.Notify()
 	}()

@@ -47,8 +47,8 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 		}
 	}()
 	err := r.put(a,
-		func(keep time.Time) { r.Calls.QuestionAsked(c.Entry, a.ID, c.subject.Params, resume, keep) },
-		func() { r.Calls.NotAsked(c.Entry, true) })
+		func(keep time.Time) { r.Calls.Questions.Asked(c.Entry, a.ID, c.subject.Params, resume, keep) },
+		func() { r.Calls.Questions.NotAsked(c.Entry, true) })
 	if err == nil {
 		c.question = a
 	}
@@ -60,7 +60,7 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 // least, so that a person who decides in time finds it, and then its caller. Forget undoes
 // note.
 func (r *Run) put(a *policy.Approval, note func(keep time.Time), forget func()) error {
-	if err := r.Calls.MayAsk(time.Now(), r.Settings.MaxApprovals); err != nil {
+	if err := r.Calls.Questions.MayAsk(time.Now(), r.Settings.MaxApprovals); err != nil {
 		return err
 	}
 	a.Store = r.Env.StoreID()

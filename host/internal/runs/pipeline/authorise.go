@@ -56,7 +56,7 @@ func (c *call) askedBefore() bool {
 		return false
 	}
 	if _, err := c.run.Env.ApprovalStore.Get(c.run.Context, c.Approval); errors.Is(err, policy.ErrNotFound) {
-		c.run.Calls.NotAsked(c.Entry, false)
+		c.run.Calls.Questions.NotAsked(c.Entry, false)
 		return false
 	}
 	return true

@@ -12,7 +12,7 @@ import (
 // ask waits until the run's caller has answered a call. Until then nothing of it runs in
 // this process, so a host that closes does not wait for it.
 func (r *Run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
-	answer, d := r.Calls.AskClient(c.Entry, c.input, r.Env.Clock.Now())
+	answer, d := r.Calls.Questions.AskClient(c.Entry, c.input, r.Env.Clock.Now())
 	if d != nil {
 		e := fault.Reject(fault.CodeQuota, "The call was not made: %v.", d)
 		e.ToolID, e.EffectStatus = c.Tool, fault.EffectNone
@@ -21,7 +21,7 @@ func (r *Run) ask(ctx context.Context, c *call) (json.RawMessage, error) {
 	r.Env.Performing.Pause()
 	defer func() {
 		r.Env.Performing.Resume()
-		r.Calls.ClientAnswered()
+		r.Calls.Questions.ClientAnswered()
 	}()
 	if err := r.Record.Journal(r.Background()); err != nil {
 		return nil, err

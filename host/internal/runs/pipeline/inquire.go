@@ -32,7 +32,7 @@ const (
 func (c *call) hadNoEffect(first bool) {
 	c.invoked, c.resumption = false, nil
 	if first {
-		c.run.Calls.UnmarkDispatched(c.Entry)
+		c.run.Calls.Costs.UnmarkDispatched(c.Entry)
 	}
 }
 
@@ -42,7 +42,7 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault
 	if ctx.Err() != nil {
 		return c.notMade(fault.NotDispatched())
 	}
-	if c.run.Calls.NextRound(c.Entry) > maxRounds {
+	if c.run.Calls.Questions.NextRound(c.Entry) > maxRounds {
 		return c.notMade(fault.Reject(fault.CodeInputRounds, "The call of %q was given up: it asked for answers %d times, and asks again.", c.subject.ToolName, maxRounds))
 	}
 	a, err := c.newInquiry(need.Questions)
@@ -146,14 +146,14 @@ func (c *call) hold(ctx context.Context, a *policy.Approval) (none codemode.Ques
 	}
 	defer r.Env.Meters.Approvals.Give(owner, 1)
 	err = r.put(a,
-		func(keep time.Time) { r.Calls.SetHeld(c.Entry, a.ID, 1, keep) },
-		func() { r.Calls.SetHeld(c.Entry, "", -1, time.Time{}) })
+		func(keep time.Time) { r.Calls.Questions.SetHeld(c.Entry, a.ID, 1, keep) },
+		func() { r.Calls.Questions.SetHeld(c.Entry, "", -1, time.Time{}) })
 	if err != nil {
 		return none, err
 	}
 	Observer{r}.observeQuestion(c.Entry, a)
 	decided, err := r.awaitDecision(ctx, a.ID)
-	r.Calls.SetHeld(c.Entry, "", 0, time.Time{})
+	r.Calls.Questions.SetHeld(c.Entry, "", 0, time.Time{})
 	if err != nil {
 		r.Env.CancelApproval(r.Background(), a.ID)
 		return none, err

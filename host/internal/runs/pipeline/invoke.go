@@ -29,7 +29,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 	}
 	defer r.Env.Meters.Calls.Give(owner, 1)
 	c.invoked = true
-	first := r.Calls.MarkDispatched(c.Entry, !c.tool.ReadOnly)
+	first := r.Calls.Costs.MarkDispatched(c.Entry, !c.tool.ReadOnly)
 	held := &heldQuestions{call: c}
 	inverse := c.expectEffect()
 	start := time.Now()

@@ -123,7 +123,7 @@ func (r *Run) leaves(c *call) bool {
 	if s := r.Now(); s != run.Leaving && s != run.Left {
 		return false
 	}
-	return r.Calls.AwaitsAnswer(c.Entry)
+	return r.Calls.Questions.AwaitsAnswer(c.Entry)
 }
 
 // approvalOf returns the question of that id about a call.

@@ -20,7 +20,7 @@ func (r *Run) AnswerAll(ctx context.Context, queries []*calls.Entry, compute tim
 	room := maxQueryBytes - r.Calls.WaitingBytes()
 	began := time.Now()
 	until := began.Add(min(compute/2, r.Env.Times.QueryTime))
-	defer func() { r.Calls.CountQueries(time.Since(began)) }()
+	defer func() { r.Calls.Costs.CountQueries(time.Since(began)) }()
 	for _, e := range queries {
 		c := &call{Entry: e, run: r, budget: queryBudget{until, room}}
 		watch := queryWatch{time.Now()}

@@ -134,7 +134,7 @@ func (c *call) judgeSaved(ctx context.Context, chain *policy.Chain) ([]policy.As
 // not another one of its name.
 func (c *call) aboutSaved(asks []policy.Ask) []policy.Ask {
 	key := c.saved.Key()
-	c.run.Calls.Judged(c.Entry, key)
+	c.run.Calls.Questions.Judged(c.Entry, key)
 	out := slices.Clone(asks)
 	for i, a := range out {
 		out[i].Subject = strings.TrimSpace(text.Cut(a.Subject, maxAskedSubject) + " program " + key)

@@ -88,7 +88,7 @@ func (r *Run) ClaimToAsk() (err error) {
 // PendingApprovals are what people are asked about calls of the run, in the order of the
 // calls. What the store cannot say is left out.
 func (r *Run) PendingApprovals() (out []codemode.PendingApproval) {
-	for _, id := range r.Calls.AwaitedApprovals() {
+	for _, id := range r.Calls.Questions.AwaitedApprovals() {
 		a, err := r.Env.ApprovalStore.Get(r.Background(), id)
 		if err != nil {
 			r.Env.Logger.Warn("an approval that a run waits for could not be read", "run", r.ID, "approval", id, "error", err)

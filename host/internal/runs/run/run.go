@@ -70,7 +70,7 @@ func New(e *Env, id string, s codemode.Session, language string, to *view.Access
 func (r *Run) Prolong() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
-	if keep := r.Calls.KeepUntil(); r.Now() == Parked && keep.After(r.Expires) {
+	if keep := r.Calls.Questions.KeepUntil(); r.Now() == Parked && keep.After(r.Expires) {
 		r.Expires = keep
 		r.Expiry.Reset(time.Until(keep))
 	}
