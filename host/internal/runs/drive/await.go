@@ -17,10 +17,10 @@ func (d *driver) await() (woke, error) {
 	r := d.run
 	status := d.look()
 	patience := d.patience(status.TellBy)
-	defer patience.stop()
-	timer, stop := d.guestTimer()
+	defer patience.timer.Stop()
+	timer, stop := alarm(!d.timerDue.IsZero(), time.Until(d.timerDue))
 	defer stop()
-	evict, stay := d.evictTimer()
+	evict, stay := alarm(d.worker != nil, r.env.Times.EvictAfter)
 	defer stay()
 	closing := r.env.Parking
 	if d.large {
@@ -76,29 +76,22 @@ func (d *driver) await() (woke, error) {
 	}
 }
 
-func (d *driver) guestTimer() (<-chan time.Time, func()) {
-	if d.timerDue.IsZero() {
-		return nil, func() {}
+// alarm returns a timer, if it is to be set, and what stops it.
+func alarm(set bool, after time.Duration) (<-chan time.Time, func() bool) {
+	if !set {
+		return nil, func() bool { return false }
 	}
-	t := time.NewTimer(time.Until(d.timerDue))
-	return t.C, func() { t.Stop() }
-}
-
-func (d *driver) evictTimer() (<-chan time.Time, func()) {
-	if d.worker == nil {
-		return nil, func() {}
-	}
-	t := time.NewTimer(d.run.env.Times.EvictAfter)
-	return t.C, func() { t.Stop() }
+	t := time.NewTimer(after)
+	return t.C, t.Stop
 }
 
 // isCallersTurn reports whether the run continues only once the caller has asked a person.
 // Where a decision is there and on its way to its call, the run continues without.
-func (d *driver) isCallersTurn(s calls.Status) bool {
-	if !d.callerAsks || s.BlockedOnPeople == 0 || d.timerIsDue() {
+func (g *guest) isCallersTurn(s calls.Status) bool {
+	if !g.callerAsks || s.BlockedOnPeople == 0 || g.timerIsDue() {
 		return false
 	}
-	list, err := policy.Select(d.ctx, d.run.env.ApprovalStore, policy.Filter{RunID: d.run.ID}, time.Now())
+	list, err := policy.Select(g.ctx, g.run.env.ApprovalStore, policy.Filter{RunID: g.run.ID}, time.Now())
 	return err == nil && len(list) >= s.BlockedOnPeople
 }
 

@@ -20,8 +20,8 @@ import (
 // started cannot wait: it reads in the middle of a turn which servers there are.
 
 // awaitServers waits, before the program starts, for the servers that it names.
-func (d *driver) awaitServers(code string) {
-	r := d.run
+func (c *caller) awaitServers(code string) {
+	r := c.run
 	connecting := r.env.Views.Connecting()
 	computes := len(connecting) > 0 && computesName(code)
 	maps.DeleteFunc(connecting, func(name, identifier string) bool {
@@ -31,10 +31,10 @@ func (d *driver) awaitServers(code string) {
 	if len(connecting) == 0 {
 		return
 	}
-	caller, _ := run.CallerOf(d.ctx)
+	caller, _ := run.CallerOf(c.ctx)
 	ctx, stop := r.Joined(caller)
 	defer stop()
-	r.env.awaitServers(ctx, d.deadline.Sub(r.env.Clock.Now()), r.ID, r.Session, connecting)
+	r.env.awaitServers(ctx, c.deadline.Sub(r.env.Clock.Now()), r.ID, r.Session, connecting)
 	if err := r.env.Views.ResolveView(r.Access); err != nil {
 		r.env.Logger.Error("the tools of a run were not brought up to date", "run", r.ID, "error", err)
 	}

@@ -8,8 +8,7 @@ import (
 // contain is deferred by the goroutine that drives a run: a panic becomes the run's failure.
 func (r *Run) contain(res **codemode.Result) {
 	if p := recover(); p != nil {
-		r.env.ReportPanic(run.DuringRun, p, "run", r.ID)
-		*res = r.endAfterPanic()
+		*res = r.driver.panicked(p)
 	}
 }
 

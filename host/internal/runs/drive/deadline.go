@@ -16,32 +16,32 @@ import (
 
 // turnDeadline is when a turn that starts now must end: after the time that the guest may
 // compute in one go, or when it must have used up the run's CPU budget.
-func (d *driver) turnDeadline() time.Time {
-	d.ran = true
-	d.run.TurnEnds = time.Now().Add(min(d.compute, replay.CPUShare*d.cpuLeft()+d.run.env.Times.CPUGrace))
-	return d.run.TurnEnds
+func (g *guest) turnDeadline() time.Time {
+	g.ran = true
+	g.run.TurnEnds = time.Now().Add(min(g.compute, replay.CPUShare*g.cpuLeft()+g.run.env.Times.CPUGrace))
+	return g.run.TurnEnds
 }
 
 // cpuLeft is what is left of the run's CPU budget. Searches in the host count too. The
 // driver alone changes what it reads.
-func (d *driver) cpuLeft() time.Duration {
-	return max(0, d.run.Settings.CPUBudget-d.run.Calls.Costs.Computed())
+func (c *caller) cpuLeft() time.Duration {
+	return max(0, c.run.Settings.CPUBudget-c.run.Calls.Costs.Computed())
 }
 
 // overBudget is the failure of a run that has used up its CPU budget, or f.
-func (d *driver) overBudget(f *codemode.Error) *codemode.Error {
-	if d.cpuLeft() > 0 || f != nil && f.Code != codemode.CodeTimeout {
+func (c *caller) overBudget(f *codemode.Error) *codemode.Error {
+	if c.cpuLeft() > 0 || f != nil && f.Code != codemode.CodeTimeout {
 		return f
 	}
-	return codemode.Errorf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", d.run.Settings.CPUBudget)
+	return codemode.Errorf(codemode.CodeTimeout, "", codemode.PhaseGuest, "code mode CPU budget exceeded: the run has used %s of processor time, waits and searches included (tools.codeMode.cpuBudgetMs).", c.run.Settings.CPUBudget)
 }
 
 // limit sets the context of one Exec or Wait, how long the guest may compute in one turn,
 // and how long the caller waits from the start on.
-func (d *driver) limit(ctx context.Context, compute, wait time.Duration) {
-	d.ctx, d.callerAsks, d.compute = ctx, run.CallerAsks(ctx), compute
-	_, d.leaves = run.CallerOf(ctx)
-	d.deadline = d.run.env.Clock.Now().Add(time.Until(d.run.env.CallerGoes(ctx, d.started, wait)))
+func (c *caller) limit(ctx context.Context, compute, wait time.Duration) {
+	c.ctx, c.callerAsks, c.compute = ctx, run.CallerAsks(ctx), compute
+	_, c.leaves = run.CallerOf(ctx)
+	c.deadline = c.run.env.Clock.Now().Add(time.Until(c.run.env.CallerGoes(ctx, c.started, wait)))
 }
 
 // CallerGoes is when the time is over of a caller that has come at start and waits for so
@@ -63,22 +63,22 @@ const answerShare = 10
 // caller's time is over, or it is to hear of a call that waits for an answer. It hears of
 // each such call once, and waits for the answer then.
 type patience struct {
-	driver *driver
+	caller *caller
 	timer  run.Timer
 	end    time.Time
 }
 
 // patience starts the timer of what is left of the caller's time.
-func (d *driver) patience(tellBy time.Time) *patience {
-	p := &patience{driver: d}
+func (c *caller) patience(tellBy time.Time) *patience {
+	p := &patience{caller: c}
 	p.end = p.endsAt(tellBy)
-	clock := d.run.env.Clock
+	clock := c.run.env.Clock
 	p.timer = clock.NewTimer(clock.Until(p.end))
 	return p
 }
 
 func (p *patience) endsAt(tellBy time.Time) time.Time {
-	if end := p.driver.deadline; p.driver.unattended || tellBy.IsZero() || end.Before(tellBy) {
+	if end := p.caller.deadline; p.caller.unattended || tellBy.IsZero() || end.Before(tellBy) {
 		return end
 	}
 	return tellBy
@@ -86,12 +86,10 @@ func (p *patience) endsAt(tellBy time.Time) time.Time {
 
 // over reports whether the caller is to have a result now.
 func (p *patience) over(tellBy time.Time) bool {
-	clock, end := p.driver.run.env.Clock, p.endsAt(tellBy)
+	clock, end := p.caller.run.env.Clock, p.endsAt(tellBy)
 	if !end.Equal(p.end) {
 		p.end = end
 		p.timer.Reset(clock.Until(end))
 	}
-	return clock.Until(end) <= 0 || calls.IsClosed(p.driver.leaves)
+	return clock.Until(end) <= 0 || calls.IsClosed(p.caller.leaves)
 }
-
-func (p *patience) stop() { p.timer.Stop() }

@@ -33,11 +33,11 @@ func timedRun(c run.Clock) *Run {
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	clock := &stillClock{now: time.Now()}
-	d := &driver{run: timedRun(clock), started: time.Now()}
+	d := &caller{run: timedRun(clock), started: time.Now()}
 	d.limit(context.Background(), time.Second, time.Hour)
 	table := calls.New("", 1, nil, &timing.Defaults, calls.Account{})
 	p := d.patience(table.Status().TellBy)
-	defer p.stop()
+	defer p.timer.Stop()
 	over := func(after time.Duration, want bool) {
 		t.Helper()
 		clock.now = clock.now.Add(after)
@@ -71,7 +71,7 @@ func TestTheDeadlineOfAContext(t *testing.T) {
 		{time.Second, 0, 900 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), c.left)
-		d := &driver{run: timedRun(clock), started: time.Now()}
+		d := &caller{run: timedRun(clock), started: time.Now()}
 		d.limit(ctx, time.Second, 30*time.Minute)
 		cancel()
 		if got := d.deadline.Sub(clock.now); got < c.least-time.Second || got > c.most {

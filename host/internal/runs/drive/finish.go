@@ -30,7 +30,7 @@ func (r *Run) finishWith(cause error, result func() *codemode.Result) (res *code
 		if len(questions) > 0 {
 			defer r.env.HoldID(r.Background(), r.ID)()
 		}
-		if !r.keepResult(res) {
+		if !r.driver.keepResult(res) {
 			r.Record.Forget(r.Background())
 		}
 		if r.Record.GaveUp() == nil {
@@ -41,7 +41,7 @@ func (r *Run) finishWith(cause error, result func() *codemode.Result) (res *code
 		return r.givenUpResult()
 	}
 	r.env.Home.Remember(r.ID, r.Session, WithRun(fault.Ended(cause), r))
-	r.Observed.Ended(fault.FromCause(cause), r.usage)
+	r.Observed.Ended(fault.FromCause(cause), r.driver.usage)
 	return res
 }
 
@@ -67,8 +67,9 @@ func (r *Run) Stop(to run.State, cause error) (onApproval []runstore.Call) {
 // keepResult stores the result of a run of the store that has ended, if it is to be
 // delivered, and hands the run's claim to the delivery. The caller runs it
 // in record.exclusive.
-func (r *Run) keepResult(res *codemode.Result) (kept bool) {
-	if r.driver.delivery == nil || !r.Record.IsStored() || res == nil || r.driver.unattended && r.EndedByCaller() {
+func (c *caller) keepResult(res *codemode.Result) (kept bool) {
+	r := c.run
+	if c.delivery == nil || !r.Record.IsStored() || res == nil || c.unattended && r.EndedByCaller() {
 		return false
 	}
 	var claim runstore.Claim
@@ -76,7 +77,7 @@ func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 	if err == nil {
 		// Who was told until when the run is kept finds its result until then.
 		claim, err = r.Record.End(r.Background(), &runstore.Ended{
-			ID: r.ID, Session: r.Session, Expires: calls.Later(r.driver.keptUntil, time.Now().Add(r.Settings.SnapshotTTL)), Result: b,
+			ID: r.ID, Session: r.Session, Expires: calls.Later(c.keptUntil, time.Now().Add(r.Settings.SnapshotTTL)), Result: b,
 		})
 	}
 	if errors.Is(err, runstore.ErrFenced) {
@@ -88,9 +89,9 @@ func (r *Run) keepResult(res *codemode.Result) (kept bool) {
 			return false
 		}
 		r.env.Logger.Error("the result of a run was not stored: it is lost unless it arrives", "run", r.ID, "error", err)
-		return r.driver.unattended // its record stays, so that the run can continue from there
+		return c.unattended // its record stays, so that the run can continue from there
 	}
-	r.driver.delivery.Keep(r.ID, claim)
+	c.delivery.Keep(r.ID, claim)
 	return true
 }
 

@@ -33,7 +33,7 @@ func NewEnv(base *run.Env) *Env {
 // NewRun makes an active run of a guest in a pool.
 func (e *Env) NewRun(id string, s codemode.Session, language string, to *view.Access, pool guests.Pool) *Run {
 	r := &Run{Run: pipeline.New(e.Env, run.New(e.Env.Env, id, s, language, to)), env: e, pool: pool, idleSince: e.Clock.Now()}
-	r.driver = &driver{run: r}
+	r.driver = &driver{guest: guest{caller: caller{run: r}}}
 	if !e.Volatile() {
 		r.replay = &replay.Log{Room: &e.replayRoom}
 	}
@@ -101,7 +101,7 @@ func (r *Run) Restore(rec *runstore.Record) *codemode.Error {
 	}
 	r.Calls.Revive(rec)
 	if c := r.Calls.HeldProgram(); c != nil {
-		if err := r.reviveHeld(c); err != nil {
+		if err := d.reviveHeld(c); err != nil {
 			return fault.NotRestored("%v", err)
 		}
 	}
@@ -134,11 +134,11 @@ func (r *Run) mayRepeat(c *calls.Entry) bool {
 }
 
 // reviveHeld reads the program of a run that was stored before it started.
-func (r *Run) reviveHeld(c *calls.Entry) error {
+func (g *guest) reviveHeld(c *calls.Entry) error {
 	var p pipeline.Program
 	if err := json.Unmarshal(c.Args, &p); err != nil {
 		return fmt.Errorf("its program: %w", err)
 	}
-	r.driver.held, r.Language, r.Code = &p, p.Language, p.Code
+	g.held, g.run.Language, g.run.Code = &p, p.Language, p.Code
 	return nil
 }

@@ -71,7 +71,8 @@ func (d *driver) completed(value []byte) *codemode.Result {
 	d.run.Observed.Value = res.Value
 	d.run.env.KeptPrograms.Keep(d.run.Run.Run, true)
 	return d.run.finishWith(nil, func() *codemode.Result {
-		res.Telemetry = d.telemetry()
+		c, _ := d.run.Calls.Costs.CountedAt(d.started, time.Now())
+		res.Telemetry = d.telemetryOf(c)
 		return res
 	})
 }
@@ -90,16 +91,16 @@ func (d *driver) failed(f *codemode.Error) *codemode.Result {
 
 // withLimit adds to a failure by a limit what the limit is and which setting it
 // comes from, so that the model can stay within it and the operator change it.
-func (d *driver) withLimit(f *codemode.Error) *codemode.Error {
+func (c *caller) withLimit(f *codemode.Error) *codemode.Error {
 	var text string
-	s := &d.run.Settings
+	s := &c.run.Settings
 	switch {
 	case f.Reason != "" || f.Phase != codemode.PhaseGuest:
 		return f
-	case f.Code == codemode.CodeTimeout && d.cpuLeft() == 0: // it names its limit
+	case f.Code == codemode.CodeTimeout && c.cpuLeft() == 0: // it names its limit
 		return f
-	case f.Code == codemode.CodeTimeout && d.compute < s.Timeout:
-		text = fmt.Sprintf(" This program was given %s to compute in one go; the setting tools.codeMode.timeoutMs allows %s.", d.compute, s.Timeout)
+	case f.Code == codemode.CodeTimeout && c.compute < s.Timeout:
+		text = fmt.Sprintf(" This program was given %s to compute in one go; the setting tools.codeMode.timeoutMs allows %s.", c.compute, s.Timeout)
 	case f.Code == codemode.CodeTimeout:
 		text = fmt.Sprintf(" A program may compute for %s in one go (tools.codeMode.timeoutMs).", s.Timeout)
 	case f.Code == codemode.CodeMemoryLimit:
@@ -137,14 +138,14 @@ func (d *driver) outlives(f *codemode.Error) *codemode.Error {
 
 // failureFrom says why a step of the guest failed: because the run was ended, because
 // there was no worker, or as the worker says.
-func (d *driver) failureFrom(err error) *codemode.Error {
+func (c *caller) failureFrom(err error) *codemode.Error {
 	var own *codemode.Error
 	switch {
-	case d.run.Context.Err() != nil:
-		return d.run.Aborted()
-	case d.ctx.Err() != nil:
-		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(d.ctx))
-		f.Err = context.Cause(d.ctx) // for the tools of calls that end with it
+	case c.run.Context.Err() != nil:
+		return c.run.Aborted()
+	case c.ctx.Err() != nil:
+		f := codemode.Errorf(codemode.CodeAborted, "", codemode.PhaseHost, "code mode run was aborted: %v", context.Cause(c.ctx))
+		f.Err = context.Cause(c.ctx) // for the tools of calls that end with it
 		return f
 	case errors.As(err, &own):
 		return own
@@ -153,7 +154,7 @@ func (d *driver) failureFrom(err error) *codemode.Error {
 	case errors.Is(err, fault.ErrClosing):
 		return fault.Closing()
 	case errors.Is(err, ErrBusy):
-		return codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(d.refused))
+		return codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "every guest worker is busy%s. Try again later.", because(c.refused))
 	default:
 		return fault.FromWorker(err)
 	}

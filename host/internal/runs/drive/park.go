@@ -66,7 +66,7 @@ func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
 	expires = calls.Later(expires, r.Calls.Questions.KeepUntil())
 	r.Expires, r.ImageBytes = expires, imageBytes
 	if left := time.Until(expires); r.Expiry == nil {
-		r.Expiry = time.AfterFunc(left, r.expire)
+		r.Expiry = time.AfterFunc(left, func() { r.ExpireAt(time.Time{}) })
 	} else {
 		r.Expiry.Reset(left)
 	}
@@ -76,12 +76,9 @@ func (r *Run) MarkParked(expires time.Time, imageBytes int) bool {
 	return true
 }
 
-// expire ends a parked run that was not waited for in time. Another process that shares
-// the store may have resumed it: then this process only forgets it.
-func (r *Run) expire() { r.ExpireAt(time.Time{}) }
-
-// ExpireAt is expire at a time that counts although the clock of the store, which decides
-// otherwise, has not reached it.
+// ExpireAt ends a parked run that was not waited for in time. Another process that shares the
+// store may have resumed it: then this process only forgets it. The clock of the store decides;
+// a test names a later time.
 func (r *Run) ExpireAt(now time.Time) {
 	if !r.MoveTo(run.Active) {
 		return
@@ -121,20 +118,6 @@ func (r *Run) expireAgain() {
 	if !parked {
 		r.EndUnparked()
 	}
-}
-
-// parkedUntil is when the run expires that this process has parked last.
-func (r *Run) parkedUntil() time.Time {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	return r.Expires
-}
-
-// IsPastExpiry reports whether the time of the parked run is over.
-func (r *Run) IsPastExpiry() bool {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	return !time.Now().Before(r.Expires)
 }
 
 // CanAdvance reports whether a run is parked here and there is something to deliver to its guest.

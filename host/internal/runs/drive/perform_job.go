@@ -6,16 +6,17 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 )
 
-// containCall is deferred by the goroutine that performs a call: a panic ends the call's run.
-func (r *Run) containCall(c *calls.Entry) {
+// contain is deferred by the goroutine that performs a call: a panic ends the call's run.
+func (j callJob) contain() {
 	p := recover()
 	if p == nil {
 		return
 	}
-	r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
+	r := j.run
+	r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", j.call.PublicID())
 	defer func() {
 		if p := recover(); p != nil {
-			r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", c.PublicID())
+			r.env.ReportPanic(run.DuringCall, p, "run", r.ID, "call", j.call.PublicID())
 			r.letGo(run.Panicked())
 		}
 	}()
@@ -30,31 +31,31 @@ func (j callJob) perform() (next []callJob) {
 	if r.unstarted.Add(-1) == 0 && r.arrived.Load() {
 		r.Notify() // this call may take long, and others have left their answers to it
 	}
-	if next = r.performJob(j); len(next) > 0 {
+	if next = j.passStages(); len(next) > 0 {
 		r.arrived.Store(true)
 		return next
 	}
 	return r.settled()
 }
 
-// performJob has the call pass its stages, with a slot of the run taken, and returns the calls
+// passStages has the call pass its stages, with a slot of the run taken, and returns the calls
 // that have got slots.
-func (r *Run) performJob(j callJob) []callJob {
-	defer r.env.Performing.Leave()
-	defer r.containCall(j.call)
-	return r.jobs(r.Perform(j.call, j.lost))
+func (j callJob) passStages() []callJob {
+	defer j.run.env.Performing.Leave()
+	defer j.contain()
+	return j.run.jobs(j.run.Perform(j.call, j.lost))
 }
 
 // settled is called by the goroutine of a call that has settled. It returns the calls that
 // this goroutine has to perform next.
-func (r *Run) settled() (next []callJob) {
-	r.arrived.Store(true)
-	for len(next) == 0 && r.arrived.Load() && r.unstarted.Load() == 0 {
-		d := r.waiting.Load()
+func (h *handover) settled() (next []callJob) {
+	h.arrived.Store(true)
+	for len(next) == 0 && h.arrived.Load() && h.unstarted.Load() == 0 {
+		d := h.waiting.Load()
 		if d == nil || !d.holder.TryLock() {
 			return nil
 		}
-		if r.waiting.Load() == d {
+		if h.waiting.Load() == d {
 			next = d.driveOn()
 		}
 		d.holder.Unlock()

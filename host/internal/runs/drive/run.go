@@ -12,7 +12,6 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/replay"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
-	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // Run is one cell from Exec to its end, across any number of Waits, with what drives its
@@ -28,9 +27,7 @@ type Run struct {
 	replay *replay.Log // the driver's own; nil: the run needs no log
 	driver *driver
 
-	waiting   atomic.Pointer[driver] // has released its lock
-	arrived   atomic.Bool            // a call has settled since a goroutine with the lock last looked
-	unstarted atomic.Int32           // calls that goroutines are about to perform
+	handover
 }
 
 // Env is what the drivers of all runs of a host share.
@@ -71,18 +68,6 @@ type callJob struct {
 // HoldsImage reports whether the run has its image in memory, apart from its store. It is for
 // tests.
 func (r *Run) HoldsImage() bool { return r.driver.image != nil }
-
-func (r *Run) setLanguage(language string) {
-	r.Mu.Lock()
-	defer r.Mu.Unlock()
-	r.Language = language
-}
-
-func (r *Run) limits() wire.Limits {
-	// Items are counted against MaxOutput here, to the byte; the guest must not
-	// drop any before.
-	return wire.Limits{MemoryBytes: uint64(r.Settings.MemoryLimit), MaxOutputItems: wire.MaxOutputItems}
-}
 
 // Info describes the run, unless it has ended.
 func (r *Run) Info() (info codemode.RunInfo, ok bool) {

@@ -18,9 +18,11 @@ func (r *Run) Start(ctx context.Context, in run.Input, asked pipeline.Program) (
 	ctx, stop := r.Joined(ctx)
 	defer stop()
 	r.DrivenBy(ctx)
-	p, f := r.judge(ctx, asked)
+	p, f := r.driver.judge(ctx, asked)
 	in.Title = p.Title
-	r.setLanguage(p.Language)
+	r.Mu.Lock()
+	r.Language = p.Language
+	r.Mu.Unlock()
 	if in.IdempotencyKey == "" { // else the host has written it, and there is nothing to save
 		r.Code, r.Title = p.Code, p.Title
 	}
@@ -52,12 +54,12 @@ func (e *Env) mayStart(ctx context.Context, p pipeline.Program) *codemode.Error 
 }
 
 // judge shows the program to the hooks and returns it as it is to be run. If they ask for a
-// person, driver.held is the program.
-func (r *Run) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, *codemode.Error) {
-	p, held, f := r.JudgeProgram(ctx, p)
+// person, the program is held.
+func (d *driver) judge(ctx context.Context, p pipeline.Program) (pipeline.Program, *codemode.Error) {
+	p, held, f := d.run.JudgeProgram(ctx, p)
 	if len(held) > 0 {
-		r.driver.held = &p
-		r.launch(held, nil)
+		d.held = &p
+		d.run.launch(held, nil)
 	}
 	return p, f
 }

@@ -19,7 +19,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	if d.unattended && !d.ran {
 		return d.stay()
 	}
-	if f := r.mayBePromised(); f != nil {
+	if f := d.mayBePromised(); f != nil {
 		return d.failed(f)
 	}
 	if !r.Record.IsVolatile() {
@@ -36,7 +36,7 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 	park := func() { res, started, f = d.park(image, fresh) }
 	start := time.Now()
 	r.Record.Exclusive(park)
-	if r.mayFindRoom(f, start) {
+	if d.mayFindRoom(f, start) {
 		r.Record.Exclusive(park)
 	}
 	switch {
@@ -54,10 +54,10 @@ func (d *driver) suspend(fresh ...*calls.Entry) (res *codemode.Result) {
 
 // mayBePromised refuses to suspend a run for the first time while the store takes no writes.
 // The newest state of a run that the store has is worth more attempts.
-func (r *Run) mayBePromised() (f *codemode.Error) {
-	r.Record.Exclusive(func() {
-		if !r.Record.IsStored() {
-			f = r.env.StoreAway(r.Background())
+func (d *driver) mayBePromised() (f *codemode.Error) {
+	d.run.Record.Exclusive(func() {
+		if !d.run.Record.IsStored() {
+			f = d.run.env.StoreAway(d.run.Background())
 		}
 	})
 	return f
@@ -65,14 +65,14 @@ func (r *Run) mayBePromised() (f *codemode.Error) {
 
 // mayFindRoom reports whether a run that was refused a place since a moment may have one
 // now: runs that have moved take no places any more.
-func (r *Run) mayFindRoom(f *codemode.Error, since time.Time) bool {
+func (d *driver) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	var denied *quota.Denied
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := r.env.Home.LetGoOfMoved(r.Background(), since)
+	moved, err := d.run.env.Home.LetGoOfMoved(d.run.Background(), since)
 	if err != nil {
-		r.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
+		d.run.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
 	}
 	return moved
 }
@@ -100,13 +100,13 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 	}
 	stored, started, err := r.Record.Suspend(r.Background(), image, fresh, limit, func(rec *runstore.Record) {
 		rec.Counters, rec.Expires = d.lap(), expires
-		if d.isCarried() { // no result has it
+		if d.carried != nil { // no result has it
 			d.output.Store(rec)
 		}
 	})
 	if err != nil {
 		r.env.Performing.LeaveN(len(started))
-		return nil, nil, r.notStored(err)
+		return nil, nil, d.notStored(err)
 	}
 	d.dropImage() // the store has it
 	res = d.waiting(stored.Counters)
@@ -119,10 +119,10 @@ func (d *driver) park(image []byte, fresh []*calls.Entry) (res *codemode.Result,
 }
 
 // notStored is the failure of a run that the store did not take.
-func (r *Run) notStored(err error) *codemode.Error {
+func (d *driver) notStored(err error) *codemode.Error {
 	f := fault.FromStore(err)
 	if f.Reason == codemode.ReasonTooManySuspended {
-		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", r.env.Settings.MaxSuspended)
+		return fault.Add(f, " All hosts of the store keep %d (tools.codeMode.maxSuspendedRuns). Wait for those that there are, or abort them.", d.run.env.Settings.MaxSuspended)
 	}
 	return f
 }
@@ -134,7 +134,7 @@ func (d *driver) stay() *codemode.Result {
 	d.dropImage()
 	d.run.replay.Drop()
 	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
-	d.run.Observed.Suspended(reason, d.run.usage())
+	d.run.Observed.Suspended(reason, d.usage())
 	if !d.run.MarkParked(d.keptUntil, d.imageSize) {
 		return d.failure(d.run.EndUnparked())
 	}
@@ -143,14 +143,14 @@ func (d *driver) stay() *codemode.Result {
 
 // mayGoOnLarge reports whether an unattended run continues because its guest is too large to
 // be suspended. It gets as much time as a caller would give it.
-func (d *driver) mayGoOnLarge() bool {
-	if !d.unattended || !d.ran || d.large || calls.IsClosed(d.leaves) {
+func (g *guest) mayGoOnLarge() bool {
+	if !g.unattended || !g.ran || g.large || calls.IsClosed(g.leaves) {
 		return false
 	}
-	if _, err := d.snapshot(); !fault.TooLarge(err) {
+	if _, err := g.snapshot(); !fault.TooLarge(err) {
 		return false
 	}
-	d.large = true
-	d.deadline = d.run.env.Clock.Now().Add(d.run.Settings.WaitTime(0))
+	g.large = true
+	g.deadline = g.run.env.Clock.Now().Add(g.run.Settings.WaitTime(0))
 	return true
 }

@@ -26,20 +26,15 @@ func (d *driver) emitted() []codemode.Output {
 	return d.output.Items
 }
 
-// telemetry counts what the run did so far.
-func (d *driver) telemetry() codemode.Telemetry {
-	c, _ := d.run.Calls.Costs.CountedAt(d.started, time.Now())
-	return d.telemetryOf(c)
-}
-
-func (d *driver) telemetryOf(c runstore.Counters) codemode.Telemetry {
-	t := run.BaseTelemetry(d.run.View())
-	if client := d.run.Access.Client; client != nil && client.Turn != nil {
+// telemetryOf describes what the run did so far.
+func (g *guest) telemetryOf(c runstore.Counters) codemode.Telemetry {
+	t := run.BaseTelemetry(g.run.View())
+	if client := g.run.Access.Client; client != nil && client.Turn != nil {
 		t.VisibleTools = client.Turn.Visible
 	}
 	run.CountInto(&t, c)
-	t.SnapshotBytes = d.imageSize
-	t.Isolation, t.Engine = run.IsolationOf(d.layers), run.EngineOf(d.engineID)
+	t.SnapshotBytes = g.imageSize
+	t.Isolation, t.Engine = run.IsolationOf(g.layers), run.EngineOf(g.engineID)
 	return t
 }
 
@@ -52,9 +47,9 @@ func WithRun(f *codemode.Error, r *Run) *codemode.Error {
 }
 
 // usage returns what the current exec or wait of the run has used.
-func (r *Run) usage() observe.Usage {
-	c, _ := r.Calls.Costs.CountedAt(r.driver.started, time.Now())
-	return observe.Usage{Start: r.driver.started, CPUMicros: c.CPUMicros, OutputBytes: r.driver.output.Used, ImageBytes: r.driver.imageSize, Engine: run.EngineOf(r.driver.engineID)}
+func (d *driver) usage() observe.Usage {
+	c, _ := d.run.Calls.Costs.CountedAt(d.started, time.Now())
+	return observe.Usage{Start: d.started, CPUMicros: c.CPUMicros, OutputBytes: d.output.Used, ImageBytes: d.imageSize, Engine: run.EngineOf(d.engineID)}
 }
 
 // waiting returns the result of a run that is about to be parked. Its telemetry is what the
@@ -62,11 +57,11 @@ func (r *Run) usage() observe.Usage {
 func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 	calls, reason := d.run.Calls.Describe(d.run.Settings.MaxOutput)
 	var output []codemode.Output
-	if !d.isCarried() {
+	if d.carried == nil {
 		d.run.Calls.Questions.Told()
 		output = d.emitted()
 	}
-	d.run.Observed.Suspended(reason, d.run.usage())
+	d.run.Observed.Suspended(reason, d.usage())
 	return &codemode.Result{
 		Status:           codemode.StatusWaiting,
 		RunID:            d.run.ID,
@@ -80,19 +75,19 @@ func (d *driver) waiting(c runstore.Counters) *codemode.Result {
 
 // retryAfter is when it is worth coming back: at once for a caller that is to act itself, when
 // the guest's timer is due, or else after as long again as the guest has waited.
-func (d *driver) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
+func (g *guest) retryAfter(calls []codemode.PendingCall, reason codemode.Reason) time.Duration {
 	for _, c := range calls {
 		if reason == codemode.ReasonYield || c.Input != nil || c.InputBytes > 0 {
 			return 0
 		}
 	}
-	now, times := d.run.env.Clock.Now(), &d.run.env.Times
-	after := min(max(now.Sub(d.run.idleSince), times.LeastRetry), times.MostRetry)
+	now, times := g.run.env.Clock.Now(), &g.run.env.Times
+	after := min(max(now.Sub(g.run.idleSince), times.LeastRetry), times.MostRetry)
 	if reason == codemode.ReasonTimer {
 		after = times.MostRetry
 	}
-	if !d.timerDue.IsZero() {
-		after = min(after, max(time.Until(d.timerDue), time.Millisecond))
+	if !g.timerDue.IsZero() {
+		after = min(after, max(time.Until(g.timerDue), time.Millisecond))
 	}
 	return after
 }

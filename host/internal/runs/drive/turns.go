@@ -16,38 +16,38 @@ import (
 
 // turn delivers what has settled and runs the guest. It returns ErrBusy or
 // errUnrestored, and delivers nothing, when there is no worker.
-func (d *driver) turn() (*wire.Report, error) {
-	if d.held != nil {
-		return d.startHeld()
+func (g *guest) turn() (*wire.Report, error) {
+	if g.held != nil {
+		return g.startHeld()
 	}
-	if err := d.restore(); err != nil {
+	if err := g.restore(); err != nil {
 		return nil, err
 	}
-	d.dropImage()
-	settlements, started, more := d.run.Calls.DrainInbox()
+	g.dropImage()
+	settlements, started, more := g.run.Calls.DrainInbox()
 	if more {
-		d.run.arrived.Store(true)
+		g.run.arrived.Store(true)
 	}
 	if len(started) > 0 {
-		d.run.launch(started, d.run.Record.Journal(d.run.Background()))
+		g.run.launch(started, g.run.Record.Journal(g.run.Background()))
 	}
-	d.run.replay.Start(nil, settlements)
-	rep, err := d.worker.Turn(d.ctx, settlements, d.turnDeadline())
-	return d.logged(rep, err)
+	g.run.replay.Start(nil, settlements)
+	rep, err := g.worker.Turn(g.ctx, settlements, g.turnDeadline())
+	return g.logged(rep, err)
 }
 
 // startProgram starts a program in the worker and runs its first turn.
-func (d *driver) startProgram(p pipeline.Program) (*wire.Report, error) {
-	cell := d.run.cell(p.Code, p.Language)
-	d.run.replay.Start(&cell, nil)
-	rep, err := d.worker.Start(d.ctx, cell, d.run.file, d.turnDeadline())
-	return d.logged(rep, err)
+func (g *guest) startProgram(p pipeline.Program) (*wire.Report, error) {
+	cell := g.cell(p.Code, p.Language)
+	g.run.replay.Start(&cell, nil)
+	rep, err := g.worker.Start(g.ctx, cell, g.file, g.turnDeadline())
+	return g.logged(rep, err)
 }
 
 // logged enters the report of a turn into the run's log.
-func (d *driver) logged(rep *wire.Report, err error) (*wire.Report, error) {
+func (g *guest) logged(rep *wire.Report, err error) (*wire.Report, error) {
 	if err == nil {
-		d.run.replay.End(rep)
+		g.run.replay.End(rep)
 	}
 	return rep, err
 }
@@ -178,15 +178,15 @@ func (d *driver) first(p pipeline.Program) (res *codemode.Result) {
 }
 
 // startHeld starts a program that was held, if it may start.
-func (d *driver) startHeld() (*wire.Report, error) {
-	r := d.run
-	d.awaitServers(d.held.Code)
-	if err := d.lease(); err != nil {
+func (g *guest) startHeld() (*wire.Report, error) {
+	r := g.run
+	g.awaitServers(g.held.Code)
+	if err := g.lease(); err != nil {
 		return nil, err
 	}
-	c, p := r.Calls.TakeHeld(), d.held
-	d.held = nil
-	d.image = nil // a record without an image has an empty one
+	c, p := r.Calls.TakeHeld(), g.held
+	g.held = nil
+	g.image = nil // a record without an image has an empty one
 	if !c.OK {
 		var denied wire.CallError
 		if err := json.Unmarshal(c.Answer, &denied); err != nil {
@@ -194,13 +194,13 @@ func (d *driver) startHeld() (*wire.Report, error) {
 		}
 		return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", denied.Message)
 	}
-	return d.startProgram(*p)
+	return g.startProgram(*p)
 }
 
 // cell is what the worker needs to start the program.
-func (r *Run) cell(code, language string) wire.Cell {
-	c := wire.Cell{Language: language, Source: code, Limits: r.limits()}
-	for _, n := range r.View().Namespaces {
+func (g *guest) cell(code, language string) wire.Cell {
+	c := wire.Cell{Language: language, Source: code, Limits: g.limits()}
+	for _, n := range g.run.View().Namespaces {
 		c.Namespaces = append(c.Namespaces, wire.NamespaceRef{Global: n.GlobalName, ID: n.ID})
 	}
 	return c

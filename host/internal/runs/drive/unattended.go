@@ -15,17 +15,17 @@ import (
 // unless its calls ask people: see calls.Table.KeepUntil. Callers prolong the life of a run,
 // and its timers do; without a caller they do so for as long as a run is kept at most, so
 // that no timer that is set again and again keeps one for ever.
-func (d *driver) expiresAfter(at time.Time) time.Time {
-	ttl := d.run.Settings.SnapshotTTL
-	if !d.unattended {
-		return calls.Later(at, d.timerDue).Add(ttl)
+func (g *guest) expiresAfter(at time.Time) time.Time {
+	ttl := g.run.Settings.SnapshotTTL
+	if !g.unattended {
+		return calls.Later(at, g.timerDue).Add(ttl)
 	}
-	if d.timerDue.IsZero() {
-		return d.keptUntil
+	if g.timerDue.IsZero() {
+		return g.keptUntil
 	}
-	longest := d.run.Created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
-	if due := d.timerDue.Add(ttl); due.Before(longest) {
-		return calls.Later(d.keptUntil, due)
+	longest := g.run.Created.Add(time.Duration(codemode.Ranges().SnapshotTTL.Max) * time.Second)
+	if due := g.timerDue.Add(ttl); due.Before(longest) {
+		return calls.Later(g.keptUntil, due)
 	}
-	return calls.Later(d.keptUntil, longest)
+	return calls.Later(g.keptUntil, longest)
 }

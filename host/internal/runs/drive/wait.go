@@ -27,9 +27,9 @@ func (r *Run) Wait(ctx context.Context, a *observe.Entry, rec *runstore.Record, 
 // it on. Without anything to deliver in that time the run stays as it is.
 func (d *driver) resume(ctx context.Context, rec *runstore.Record, wait time.Duration) *codemode.Result {
 	r := d.run
-	d.keptUntil = r.parkedUntil()
+	d.keptUntil = r.ParkedUntil()
 	d.limit(ctx, r.Settings.Timeout, wait)
-	r.refreshView()
+	d.refreshView()
 	if !d.unattended { // a program that has yielded continues when its caller comes back
 		r.Calls.SettleYields()
 	}
@@ -115,7 +115,8 @@ func (r *Run) Reopen(ctx context.Context, s codemode.Session) (rec *runstore.Rec
 }
 
 // refreshView resolves the view of a run that resumes.
-func (r *Run) refreshView() {
+func (c *caller) refreshView() {
+	r := c.run
 	before := r.View()
 	if err := r.env.Views.ResolveView(r.Access); err != nil {
 		r.env.Logger.Error("the tools of a resumed run were not brought up to date", "run", r.ID, "error", err)

@@ -100,3 +100,13 @@ func (l *lifecycle) FinishMove() {
 	defer l.Mu.Unlock()
 	_ = l.Move(Ended) || l.Move(Left)
 }
+
+// ParkedUntil is when the run expires that this process has parked last.
+func (l *lifecycle) ParkedUntil() time.Time {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	return l.Expires
+}
+
+// IsPastExpiry reports whether the time of the parked run is over.
+func (l *lifecycle) IsPastExpiry() bool { return !time.Now().Before(l.ParkedUntil()) }
