@@ -25,12 +25,13 @@ func script(t *testing.T, text string) Candidate {
 }
 
 // TestAScriptIsStarted by the interpreter of its first line, and a script
-// without its interpreter says so.
+// without its interpreter says so, also where an editor of Windows has changed its name.
 func TestAScriptIsStarted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"#!/bin/sh\necho started by $0 >&2; exit 3\n":           "/script.sh",
 		"#!/no/such/node --flag\n":                              "needs /no/such/node, which is not on this machine",
+		"#! /bin/sh\r\necho never\r\n":                          `ends in a carriage return, so that the system looks for "/bin/sh\r"`,
 		"#!/usr/bin/env no-such-interpreter-at-all\n":           "no-such-interpreter-at-all",
 		"no first line of a script, and no program of any kind": "is not a program for",
 	} {

@@ -18,7 +18,11 @@ func explainExec(path string, err error) error {
 	if strings.Contains(text, "exec format error") {
 		return fmt.Errorf("%s is not a program for %s: %w", path, manifest.HostPlatform(), err)
 	}
-	if interpreter := missingInterpreter(path, err); interpreter != "" {
+	interpreter := missingInterpreter(path, err)
+	if strings.HasSuffix(interpreter, "\r") {
+		return fmt.Errorf("the first line of %s ends in a carriage return, so that the system looks for %q: save the file with line ends of Unix: %w", path, interpreter, err)
+	}
+	if interpreter != "" {
 		return fmt.Errorf("%s needs %s, which is not on this machine; install it, or name the one that is in the first line: %w", path, interpreter, err)
 	}
 	return err
@@ -41,7 +45,7 @@ func missingInterpreter(path string, err error) string {
 	defer f.Close()
 	line, err := bufio.NewReader(io.LimitReader(f, maxInterpreterLine)).ReadString('\n')
 	rest, script := strings.CutPrefix(line, "#!")
-	words := strings.Fields(rest)
+	words := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" \t\n", r) }) // a carriage return is part of the name
 	if !script || len(words) == 0 || err != nil && !errors.Is(err, io.EOF) {
 		return ""
 	}

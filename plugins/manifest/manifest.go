@@ -186,6 +186,7 @@ var manifestFields = []field{
 // error, each as an *[Error]. Fields that it does not know are problems too, so that a
 // misspelt name does not go unnoticed.
 func Parse(data []byte) (Manifest, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // of an editor of Windows
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return Manifest{}, notAnObject(data, err)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestManifest(t *testing.T) {
-	m, err := Parse([]byte(`{"id": "issues", "version": "1.2.3-rc.1", "protocol": 2, "description": "Issues.",
+	m, err := Parse([]byte("\ufeff" + `{"id": "issues", "version": "1.2.3-rc.1", "protocol": 2, "description": "Issues.",
 		"command": "bin/issues", "sha256": {"` + HostPlatform() + `": "` + strings.Repeat("a", 64) + `"}, "configSchema": {"type": "object"}}`))
 	if err != nil {
 		t.Fatal(err)
