@@ -31,7 +31,7 @@ func decodeFields(b []byte) (*fields, *Problem) {
 	if !utf8.Valid(b) {
 		return nil, invalid("body", "it is not UTF-8", "a JSON object in UTF-8")
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\ufeff"))))
 	t, err := dec.Token()
 	if err != nil || t != json.Delim('{') {
 		return nil, invalid("body", notJSON(err, "it is something else"), "a JSON object")

@@ -86,7 +86,8 @@ func TestReadToken(t *testing.T) {
 		dir:                                             "not a regular file",
 	}
 	if runtime.GOOS != "windows" {
-		bad[file("readable", secret, 0o640)] = "chmod 600"
+		bad[file("readable", secret, 0o640)] = "chmod 600 " + filepath.Join(dir, "readable")
+		bad[file("t o k", secret, 0o640)] = "chmod 600 '" + filepath.Join(dir, "t o k") + "'"
 		bad[file("writable", secret, 0o602)] = "mode 0602"
 	}
 	if os.Geteuid() == 0 {
@@ -325,6 +326,7 @@ func TestBodies(t *testing.T) {
 			}
 		})
 	}
+	c.post("/v1/exec", "\ufeff"+`{"code": "return 1"}`).wants(200, "value", "1") // as PowerShell writes a file
 	c.post("/v1/exec", `{"code": "`+strings.Repeat("x", 1000)+`"}`).problem(413, gateway.ProblemBodyTooLarge)
 	c.post("/v1/wait", `{}`).problem(400, gateway.ProblemInvalidRequest).wants(400, "errors", `[{"field":"runId","detail":"it is missing","expected":"the runId of a waiting result"}]`)
 	c.post("/v1/wait", `{"runId": " "}`).problem(400, gateway.ProblemInvalidRequest)
