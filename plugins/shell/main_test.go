@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -74,14 +75,14 @@ func TestNumbersAndNames(t *testing.T) {
 	h := start(t, gatewayFull())
 	dir := t.TempDir()
 	for _, in := range []map[string]any{{"timeout": 0}, {"timeout": 30.5}, {"yieldMs": 20000.5}, {"yieldMs": nil}, {"cwd": dir}, {"timeout": 604800}} {
-		in["command"] = "pwd; echo $HOME"
+		in["command"] = "pwd; echo $HOME $USER $LOGNAME"
 		var r processResult
 		h.CallInto(&r, "exec", in)
 		if r.Status != "completed" || in["cwd"] == dir && !strings.HasPrefix(r.Output, dir+"\n") {
 			t.Errorf("%v: %+v", in, r)
 		}
-		if u, err := user.Current(); err != nil || !strings.HasSuffix(r.Output, "\n"+u.HomeDir+"\n") {
-			t.Errorf("%v: the home of the user is %+v, %q %v", in, u, r.Output, err)
+		if u, err := user.Current(); err != nil || !strings.HasSuffix(r.Output, fmt.Sprintf("\n%s %s %s\n", u.HomeDir, u.Username, u.Username)) {
+			t.Errorf("%v: the user is %+v, %q %v", in, u, r.Output, err)
 		}
 	}
 	var r processResult

@@ -66,6 +66,9 @@ func (s *shell) process(ctx context.Context, c *sdk.Call, in processInput) (proc
 	if err := s.checkInput(c, session, in); err != nil {
 		return processAnswer{}, err
 	}
+	if in.Action == "poll" && (in.Until == "end" || in.WaitMs != nil) {
+		_ = c.Progress(sdk.Steps{Message: "waits for process " + in.SessionID}) // for people who watch
+	}
 	answer, err := s.act(ctx, o, session, in)
 	if err != nil {
 		return processAnswer{}, explain(err)

@@ -149,7 +149,7 @@ func TestGivenUpCall(t *testing.T) {
 	}
 }
 
-// TestProgress shows those who watch all of the output.
+// TestProgress shows people who watch all of the output, and which process a call waits for.
 func TestProgress(t *testing.T) {
 	h := start(t, gatewayFull())
 	_, shown, err := h.CallProgress(t.Context(), "exec", map[string]any{"command": "echo one; sleep 0.3; echo two", "yieldMs": 120_000})
@@ -166,6 +166,11 @@ func TestProgress(t *testing.T) {
 	}
 	if all.String() != "one\ntwo\n" || p.Bytes != 8 {
 		t.Errorf("%q", shown)
+	}
+	wait := map[string]any{"action": "poll", "sessionId": p.SessionID, "until": "end"}
+	_, shown, err = h.CallProgress(t.Context(), "process", wait)
+	if want := `{"done":0,"total":0,"message":"waits for process ` + p.SessionID + `"}`; err != nil || len(shown) != 1 || string(shown[0]) != want {
+		t.Errorf("a wait says %s, %v", shown, err)
 	}
 }
 

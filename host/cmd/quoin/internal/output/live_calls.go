@@ -115,7 +115,9 @@ func (l *Calls) note(e trajectory.Event) bool {
 	case i < 0:
 		return len(l.calls) < waited
 	case e.Kind == trajectory.CallProgress:
-		l.calls[i].state = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", e.Progress*100, terminal.Short(e.Message)))
+		if l.calls[i].state = terminal.Short(e.Message); e.Progress > 0 {
+			l.calls[i].state = strings.TrimSpace(fmt.Sprintf("%.0f %% %s", e.Progress*100, l.calls[i].state))
+		}
 	case e.Kind == trajectory.ApprovalRequested:
 		l.calls[i].state = "waits for approval: quoin approvals show " + terminal.Short(e.ApprovalID)
 	case e.Kind == trajectory.ApprovalDecided:

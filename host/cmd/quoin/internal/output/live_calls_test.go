@@ -25,6 +25,10 @@ func TestALineHasWhatItsToolDoes(t *testing.T) {
 	if !strings.HasSuffix(screen.String(), `  … Nap.take  0s  25 % napping\x1b[2J`+"\n") {
 		t.Errorf("drawn %q", screen.String())
 	}
+	note(trajectory.Event{Kind: trajectory.CallProgress, Message: "waits for make"})
+	if !strings.HasSuffix(screen.String(), "  0s  waits for make\n") {
+		t.Errorf("drawn %q", screen.String())
+	}
 	l.Show(false)
 	screen.Reset()
 	note(trajectory.Event{Kind: trajectory.CallProgress, Progress: 0.5})
