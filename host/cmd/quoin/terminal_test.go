@@ -128,6 +128,8 @@ func TestResultsForPeople(t *testing.T) {
 		{"bidi controls, failure", nil, []string{"exec", "-e", `throw new Error("\u202e\u2066")`}, 1, `^quoin: failed: Error: \\u202e\\u2066\n`},
 		{"failure", nil, []string{"exec", "-e", `text("so far"); throw new TypeError("no")`}, 1,
 			`^so far\nquoin: failed: TypeError: no\n(.*\n)*\x1b\[2mfailed · internal_error · .*\n$`},
+		{"failure in its place", nil, []string{"exec", "-e", "const a = 1;\nreturn a.b.c"}, 1,
+			`^quoin: failed: TypeError: .*\n(.*\n)*  return a\.b\.c\n {6,}\^\n\x1b\[2mfailed`},
 		{"waiting", nil, []string{"exec", "-e", `await yield_control()`}, 3, `^quoin: waiting: yield, as run_[0-9a-f]+\n  bridge:yield:1\n\x1b\[2mwaiting · .*\ngo on with: quoin wait run_.*\n$`},
 		{"quiet", nil, []string{"exec", "-q", "-e", `text("x"); return "plain \x1b[2J"`}, 0, `^plain \\x1b\[2J\n$`},
 		{"json", nil, []string{"exec", "--json", "-e", `return 1`}, 0, `^\{\n  "status": "completed",\n  "value": 1,(.*\n)*\}\n$`},

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,9 @@ import (
 // ResultPrinter prints results: as one JSON document, unless a person reads it on a
 // terminal or wants the value alone.
 type ResultPrinter struct {
-	json  cli.Choice // full or compact
-	quiet bool
+	Program string     // what runs, if it is known
+	json    cli.Choice // full or compact
+	quiet   bool
 }
 
 // Bind adds its flags to a command.
@@ -47,7 +50,7 @@ func (p *ResultPrinter) Print(cmd *cobra.Command, res *host.Result) error {
 	case p.quiet:
 		err = printValue(stdout, stderr, res)
 	case p.ForPeople(cmd):
-		err = printForPeople(stdout, stderr, res)
+		err = printForPeople(stdout, stderr, res, p.Program)
 	case p.json.Value == "compact":
 		var shown json.RawMessage
 		if shown, err = modeltools.RenderResult(res, nil); err == nil {
@@ -97,8 +100,8 @@ func printValue(stdout, stderr io.Writer, res *host.Result) error {
 }
 
 // printForPeople prints what the program has emitted, then its value, and to stderr
-// how it ended and a dim line of what it took.
-func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
+// how it ended, where it failed, and a dim line of what it took.
+func printForPeople(stdout, stderr io.Writer, res *host.Result, program string) error {
 	err := PrintOutput(stdout, res)
 	if err == nil && res.Status == host.StatusCompleted && string(res.Value) != "null" {
 		_, err = io.WriteString(stdout, jsonLines(res.Value))
@@ -107,7 +110,7 @@ func printForPeople(stdout, stderr io.Writer, res *host.Result) error {
 		return err
 	}
 	if res.Status != host.StatusCompleted {
-		if _, err := terminal.Fprintln(stderr, outcome(res)); err != nil {
+		if _, err := terminal.Fprintln(stderr, outcome(res)+excerpt(program, res.Error)); err != nil {
 			return err
 		}
 	}
@@ -140,6 +143,31 @@ func outcome(res *host.Result) string {
 		s += strings.TrimRight(fmt.Sprintf("\n  %s %s", c.ID, terminal.Short(c.Tool)), " ")
 	}
 	return s
+}
+
+// place matches where an error lies in a program.
+var place = regexp.MustCompile(`cell\.[jt]s:(\d+):(\d+)`)
+
+// excerpt shows the line of a program that an error names, and a caret below its column;
+// of a long line it shows the part around that.
+func excerpt(program, failure string) string {
+	m := place.FindStringSubmatch(failure)
+	if m == nil {
+		return ""
+	}
+	line, _ := strconv.Atoi(m[1]) // what is too large is out of range
+	col, _ := strconv.Atoi(m[2])
+	lines := strings.Split(program, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	r := []rune(strings.NewReplacer("\t", " ", "\r", "").Replace(lines[line-1]))
+	if col < 1 || col > len(r)+1 {
+		return ""
+	}
+	before := terminal.Line(string(r[max(col-40, 0) : col-1]))
+	after := terminal.Line(string(r[col-1 : min(col+15, len(r))]))
+	return "\n  " + before + after + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
 }
 
 // summary says in one line what a run took.

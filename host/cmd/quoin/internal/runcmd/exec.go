@@ -57,6 +57,7 @@ Exit status: 0 completed, 1 failed, 2 usage, 3 waiting (go on with quoin wait).`
 			if err := limits.into(cmd, &in); err != nil {
 				return err
 			}
+			o.Show.Program = in.Code
 			return runCell(&o, cmd, func(ctx context.Context, b app.Backend, s host.Session) (*host.Result, error) {
 				return b.Exec(ctx, s, in)
 			})
