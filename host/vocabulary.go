@@ -8,14 +8,14 @@ import (
 // The words of package codemode that every embedder needs. The package has the others, such as
 // the codes and reasons of failed results.
 type (
-	Session         = codemode.Session
-	Settings        = codemode.Settings
-	Quotas          = codemode.Quotas
-	Result          = codemode.Result
-	PendingApproval = codemode.PendingApproval
-	ToolAnswer      = codemode.ToolAnswer
-	QuestionAnswer  = codemode.QuestionAnswer
-	Error           = codemode.Error
+	Session         = codemode.Session         // who asks: an agent, its session and its turn
+	Settings        = codemode.Settings        // the limits of runs
+	Quotas          = codemode.Quotas          // what one session may take of a host
+	Result          = codemode.Result          // how an exec or wait ended
+	PendingApproval = codemode.PendingApproval // a question that a run waits for
+	ToolAnswer      = codemode.ToolAnswer      // what a caller says to a call of its own tool
+	QuestionAnswer  = codemode.QuestionAnswer  // what a person says to one question
+	Error           = codemode.Error           // why a host refuses something, with a code
 )
 
 // EngineChoice says which engine runs the guests of a host; see guestrt.Engine.

@@ -203,3 +203,29 @@ func TestReviewFormat(t *testing.T) {
 		}
 	}
 }
+
+// TestAliasesSayWhatTheyAre: go doc shows no more of an alias than its own comment.
+func TestAliasesSayWhatTheyAre(t *testing.T) {
+	_, rows := readPackages(t)
+	for pkg := range rows {
+		if !isPublic(pkg) || strings.HasSuffix(pkg, "pb") {
+			continue
+		}
+		files, err := parser.ParseDir(token.NewFileSet(), filepath.Join(root, filepath.FromSlash(pkg)), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range files {
+			ast.Inspect(p, func(n ast.Node) bool {
+				d, ok := n.(*ast.GenDecl)
+				for i := 0; ok && i < len(d.Specs); i++ {
+					s, isType := d.Specs[i].(*ast.TypeSpec)
+					if isType && s.Assign.IsValid() && s.Name.IsExported() && s.Comment == nil && s.Doc == nil && (d.Doc == nil || d.Lparen.IsValid()) {
+						t.Errorf("%s.%s is an alias without a comment of its own", pkg, s.Name.Name)
+					}
+				}
+				return !ok
+			})
+		}
+	}
+}
