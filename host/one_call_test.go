@@ -14,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/runs"
+	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -99,7 +99,11 @@ func TestOneCallPage(t *testing.T) {
 		}
 		b.WriteString(strings.Repeat("  ", len(path.paths[place])) + "-> " + place + "\n\n")
 	}
-	b.WriteString("stages of a call: " + strings.Join(runs.Stages(), ", ") + "\n```\n\n")
+	var stages []string
+	for _, s := range pipeline.CallStages {
+		stages = append(stages, s.Name)
+	}
+	b.WriteString("stages of a call: " + strings.Join(stages, ", ") + "\n```\n\n")
 
 	text, err := os.ReadFile(page)
 	if err != nil {

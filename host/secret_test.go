@@ -47,7 +47,7 @@ func TestSecretsStayWithThePlugin(t *testing.T) {
 	if err := os.WriteFile(path, fmt.Appendf(nil, `{tools: {codeMode: true}, plugins: {secrets: {rude: {token: %q}}}}`, "file:"+token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := configfile.LoadFile(path)
+	f, err := configfile.Load(configfile.Sources{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestWhereSecretsAre(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := configfile.LoadFile(path)
+		_, err := configfile.Load(configfile.Sources{Path: path})
 		return err
 	}
 	if err := load(`{plugins: {secrets: {a: {one: "env:ONE", "two.b-c": "file:/run/secrets/two"}}}}`); err != nil {

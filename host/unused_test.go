@@ -118,7 +118,7 @@ func TestApprovalRulesAreNamedByContent(t *testing.T) {
 		if err := os.WriteFile(path, []byte("{approvals:["+rules+"]}"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := configfile.LoadFile(path)
+		f, err := configfile.Load(configfile.Sources{Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func TestPackIsReproducible(t *testing.T) {
 			t.Errorf("signed %v: %d and %d bytes that differ", k != nil, len(a), len(b))
 		}
 		sum := sha256.Sum256(a)
-		if p.SHA256 != hex.EncodeToString(sum[:]) || p.Bytes != int64(len(a)) || p.Name() != "weather-1.2.0.tar.gz" {
+		if p.SHA256 != hex.EncodeToString(sum[:]) || p.Bytes != int64(len(a)) || ArchiveName(p.Manifest) != "weather-1.2.0.tar.gz" {
 			t.Errorf("%+v of %d bytes", p, len(a))
 		}
 	}

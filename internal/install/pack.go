@@ -29,9 +29,6 @@ type Packed struct {
 	Bytes int64
 }
 
-// Name is what an archive of the plugin is usually called.
-func (p *Packed) Name() string { return ArchiveName(p.Manifest) }
-
 // ArchiveName is what an archive of a plugin is usually called.
 func ArchiveName(m manifest.Manifest) string { return m.ID + "-" + m.Version + ArchiveExtension }
 

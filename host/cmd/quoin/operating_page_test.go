@@ -67,7 +67,7 @@ func TestOperatingUnit(t *testing.T) {
 	if err := os.WriteFile(file, []byte(codeBlock(t, text, "json5")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := configfile.LoadFile(file)
+	f, err := configfile.Load(configfile.Sources{Path: file})
 	if err != nil || f.Settings.Disabled || len(f.Report.Warnings) > 0 {
 		t.Fatalf("the configuration: %v, %+v", err, f)
 	}

@@ -186,9 +186,6 @@ func (f Field) Inherited() Field {
 	return f
 }
 
-// Name returns the field's name.
-func (f Field) Name() string { return f.name }
-
 // scalar reports whether the field has a value of its own that text can give.
 func (f *Field) scalar() bool { return f.kind <= kindTexts }
 

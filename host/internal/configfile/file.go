@@ -182,13 +182,9 @@ type Sources struct {
 	Set []string
 }
 
-// LoadFile reads a configuration file and nothing else. Numbers outside their
-// range are clamped; wrong types, unknown and repeated fields and text that is not
-// JSON5 are a *Error, which has all of them. A file that cannot be read is
-// an error of package os.
-func LoadFile(path string) (*File, error) { return Load(Sources{Path: path}) }
-
-// Load reads a configuration from all its sources. It fails like LoadFile.
+// Load reads a configuration from all its sources. Numbers outside their range are
+// clamped; wrong types, unknown and repeated fields and text that is not JSON5 are a
+// *Error, which has all of them. A file that cannot be read is an error of package os.
 func Load(from Sources) (*File, error) {
 	in := config.Input{File: from.Path, Text: from.Text, Environ: from.Environ, Set: from.Set}
 	if from.Path != "" && from.Text == nil {
@@ -318,6 +314,3 @@ func (f *File) Config() host.Config {
 func Schema() ([]byte, error) {
 	return newFile().table().Schema("Quoin configuration")
 }
-
-// Reference returns the reference of all fields as Markdown.
-func Reference() string { return newFile().table().Markdown() }

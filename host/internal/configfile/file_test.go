@@ -27,6 +27,9 @@ const everything = `{
 	} },
 }`
 
+// LoadFile reads a file and nothing else.
+func LoadFile(path string) (*File, error) { return Load(Sources{Path: path}) }
+
 func TestLoadFile(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

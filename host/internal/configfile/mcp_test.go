@@ -20,7 +20,7 @@ func loadText(t *testing.T, text string) (*configfile.File, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return configfile.LoadFile(path)
+	return configfile.Load(configfile.Sources{Path: path})
 }
 
 func TestMCPInTheConfigurationFile(t *testing.T) {

@@ -26,7 +26,7 @@ func TestConfigurationPage(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("%s lacks the marks %q and %q", page, begin, end)
 	}
-	hosttest.Golden(t, *update, page, []byte(head+begin+"\n"+Reference()+"\n"+end+tail))
+	hosttest.Golden(t, *update, page, []byte(head+begin+"\n"+newFile().table().Markdown()+"\n"+end+tail))
 }
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
@@ -140,7 +140,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reference := Reference()
+	reference := newFile().table().Markdown()
 	schema, err := Schema()
 	if err != nil {
 		t.Fatal(err)

@@ -86,10 +86,6 @@ func (l *Log) Decision(what string, args ...any) {
 	}
 }
 
-// PayloadBody reports whether Payload wants the body, for callers to whom it costs
-// something to make one.
-func (l *Log) PayloadBody() bool { return l != nil && l.payload == payloadFull }
-
 // Payload logs what is about to be sent to a model: the names of its tools, and
 // the body, a JSON document that may be nil, where that is asked for.
 func (l *Log) Payload(tools []string, body []byte) {

@@ -76,7 +76,7 @@ func TestVariables(t *testing.T) {
 // TestOffIsNil lets callers use a log without asking whether there is one.
 func TestOffIsNil(t *testing.T) {
 	logged(nil, func(l *debuglog.Log) {
-		if l != nil || l.CodeMode() || l.PayloadBody() {
+		if l != nil || l.CodeMode() {
 			t.Error("there is a log although nothing is asked for")
 		}
 		useAll(l)
@@ -87,9 +87,6 @@ func TestOffIsNil(t *testing.T) {
 func TestCaps(t *testing.T) {
 	env := map[string]string{debuglog.EnvPayload: "full-redacted", debuglog.EnvSSE: "peek"}
 	out := logged(env, func(l *debuglog.Log) {
-		if !l.PayloadBody() {
-			t.Error("the body is not wanted")
-		}
 		l.Payload([]string{strings.Repeat("n", 5000)}, fmt.Appendf(nil, `{"text":%q}`, strings.Repeat("x", 1<<20)))
 		l.Payload(make([]string, 10_000), nil)
 		l.Stream("s").Event("e", []byte("not JSON, token=hunter2 "+strings.Repeat("y", 10_000)))

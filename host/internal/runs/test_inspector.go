@@ -7,7 +7,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/quota"
 	"github.com/quoinhq/quoin/host/internal/runs/calls"
-	"github.com/quoinhq/quoin/host/internal/runs/pipeline"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	"github.com/quoinhq/quoin/host/internal/view"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -48,9 +47,6 @@ func (i Inspector) Quiet(ctx context.Context) int { return i.e.Performing.Wait(c
 
 // CompactAfter makes the journals of resumed runs shorter. Call it before the first run.
 func (i Inspector) CompactAfter(bytes int) { i.e.CompactAfter = bytes }
-
-// SetClock has callers wait by another clock. Call it before the first run.
-func (i Inspector) SetClock(c run.Clock) { i.e.Clock = c }
 
 // LeftToRun returns what is left of a run's processor time, and what of it went to the
 // catalog.
@@ -109,12 +105,4 @@ func (i Inspector) LocksTaken(id string) (n uint64) {
 		n += m.TimesTaken()
 	}
 	return n + r.Calls.TimesLocked() + r.Record.Locks()
-}
-
-// Stages returns the names of the stages of a call, in order.
-func Stages() (names []string) {
-	for _, s := range pipeline.CallStages {
-		names = append(names, s.Name)
-	}
-	return names
 }
