@@ -14,44 +14,50 @@ import (
 	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
-// call makes one call, and all that belongs to it: it is made again at once where the
+// call is one call of a tool or an operation of one server.
+type call struct {
+	*standing
+	Request
+}
+
+// make makes the call, and all that belongs to it: it is made again at once where the
 // server asks for just that, and a task of the server is awaited.
-func (k *keeper) call(ctx context.Context, r Request) (json.RawMessage, error) {
-	again, err := resumptionOf(r.Resumption)
+func (c *call) make(ctx context.Context) (json.RawMessage, error) {
+	again, err := resumptionOf(c.Resumption)
 	if err != nil {
-		return nil, &Error{Code: CodeInvalidReply, Server: k.name, Message: fmt.Sprintf("The call of %q of MCP server %s cannot go on: %v", r.Tool, k.name, err), Unknown: true, Err: err}
+		return nil, &Error{Code: CodeInvalidReply, Server: c.name, Message: fmt.Sprintf("The call of %q of MCP server %s cannot go on: %v", c.Tool, c.name, err), Unknown: true, Err: err}
 	}
 	if again != nil && again.Kind == resumeVisit && again.refused {
-		return nil, &Error{Code: CodeDeclined, Server: k.name, Message: fmt.Sprintf("A person did not agree to what MCP server %s asks before %q.", k.name, r.Tool)}
+		return nil, &Error{Code: CodeDeclined, Server: c.name, Message: fmt.Sprintf("A person did not agree to what MCP server %s asks before %q.", c.name, c.Tool)}
 	}
 	if again != nil && again.Kind == resumeTask && again.Task != nil {
-		return k.tellTask(ctx, r, again)
+		return c.tellTask(ctx, again)
 	}
 	renewed := false
 	for round := 0; ; round++ {
-		if err := k.awaitSession(ctx, nil); err != nil {
+		if err := c.awaitSession(ctx, nil); err != nil {
 			return nil, err
 		}
-		reply, c, err := k.once(ctx, r, again)
+		reply, conn, err := c.once(ctx, again)
 		switch {
 		case errors.Is(err, errSessionEnded) && !renewed:
 			renewed = true
-			if err := k.awaitSession(ctx, c); err != nil {
+			if err := c.awaitSession(ctx, conn); err != nil {
 				return nil, err
 			}
 			continue
 		case err != nil:
 			return nil, err
 		case reply.task != nil:
-			return k.await(ctx, r, reply.task, nil)
+			return c.await(ctx, reply.task, nil)
 		case reply.again == nil:
 			return reply.raw, nil
 		case round == maxEmptyRounds:
-			return nil, &Error{Code: CodeUnavailable, Server: k.name, Message: fmt.Sprintf("MCP server %s put off %q %d times.", k.name, r.Tool, round+1)}
+			return nil, &Error{Code: CodeUnavailable, Server: c.name, Message: fmt.Sprintf("MCP server %s put off %q %d times.", c.name, c.Tool, round+1)}
 		}
 		again = reply.again
-		if !pause(ctx, min(k.options.times.emptyRound<<round, k.options.times.maxEmptyRound)) {
-			return nil, k.explain(ctx, r.Tool, &capture{}, ctx.Err())
+		if !pause(ctx, min(c.options.times.emptyRound<<round, c.options.times.maxEmptyRound)) {
+			return nil, c.explain(ctx, &capture{}, ctx.Err())
 		}
 	}
 }
@@ -68,49 +74,49 @@ type reply struct {
 // Three things end a request early: its own context, the end of the connection, and
 // CallTimeout, which does not run while a person is asked. An error says Unknown unless the
 // tool only reads, because the server may have acted.
-func (k *keeper) once(ctx context.Context, r Request, again *resumption) (*reply, *connection, error) {
-	c, tool, err := k.current(r.Tool)
+func (c *call) once(ctx context.Context, again *resumption) (*reply, *connection, error) {
+	conn, tool, err := c.current(c.Tool)
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := k.admit(ctx, r.Tool)
+	release, err := c.admit(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer release()
-	f := c.takeOff(ctx, r, k.server.CallTimeout)
+	f := conn.takeOff(ctx, c.Request, c.server.CallTimeout)
 	defer f.land()
-	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) { return c.send(ctx, tool, &r, again) })
+	raw, answer, err := conn.captured(f.ctx, func(ctx context.Context) (any, error) { return conn.send(ctx, tool, &c.Request, again) })
 	if err != nil {
-		return nil, c, k.failure(f.ctx, c, tool, answer, err)
+		return nil, conn, c.failure(f.ctx, conn, tool, answer, err)
 	}
-	c.answered.Store(true)
-	out, err := k.interpret(c.stateless(), tool, raw)
-	return out, c, err
+	conn.answered.Store(true)
+	out, err := c.interpret(conn.stateless(), tool, raw)
+	return out, conn, err
 }
 
 // failure says why a request has no answer.
-func (k *keeper) failure(ctx context.Context, c *connection, tool *Tool, answer *capture, err error) error {
-	if ask := k.visitFirst(tool, err); ask != nil {
+func (c *call) failure(ctx context.Context, conn *connection, tool *Tool, answer *capture, err error) error {
+	if ask := c.visitFirst(tool, err); ask != nil {
 		return ask
 	}
-	e := k.explain(ctx, tool.Name, answer, err)
+	e := c.explain(ctx, answer, err)
 	e.Unknown = e.Unknown && !tool.ReadOnly
 	if e.Code == CodeTimeout {
-		c.change() // a server that does not list its tools either is given up
+		conn.change() // a server that does not list its tools either is given up
 	}
 	return e
 }
 
 // visitFirst is the question of a server that refuses a call until a person has visited a
 // page. It is nil for other refusals.
-func (k *keeper) visitFirst(tool *Tool, err error) error {
+func (c *call) visitFirst(tool *Tool, err error) error {
 	var rpc *jsonrpc.Error
 	if !errors.As(err, &rpc) || rpc.Code != sdk.CodeURLElicitationRequired {
 		return nil
 	}
 	fail := func(err error) error {
-		return &Error{Code: CodeInvalidReply, Server: k.name, Message: fmt.Sprintf("MCP server %s refused %q until a person has answered, but %v.", k.name, tool.Name, err)}
+		return &Error{Code: CodeInvalidReply, Server: c.name, Message: fmt.Sprintf("MCP server %s refused %q until a person has answered, but %v.", c.name, tool.Name, err)}
 	}
 	if err := inspect(rpc.Data); err != nil {
 		return fail(err)
@@ -124,7 +130,7 @@ func (k *keeper) visitFirst(tool *Tool, err error) error {
 	var questions []codemode.Question
 	for i := range data.Elicitations {
 		e := &data.Elicitations[i]
-		q, err := e.question(k.name, e.ElicitationID)
+		q, err := e.question(c.name, e.ElicitationID)
 		switch {
 		case err != nil:
 			return fail(err)
@@ -141,7 +147,7 @@ func (k *keeper) visitFirst(tool *Tool, err error) error {
 //
 // Everything else about the content of a result is left to the guest, which gets the
 // answer as it is.
-func (k *keeper) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*reply, error) {
+func (c *call) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*reply, error) {
 	var in struct {
 		Content       json.RawMessage `json:"content"`
 		InputRequests json.RawMessage `json:"inputRequests"`
@@ -149,19 +155,19 @@ func (k *keeper) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*re
 		ResultType    json.RawMessage `json:"resultType"`
 	}
 	fail := func(code Code, text string) (*reply, error) {
-		return nil, k.unacceptable(tool, code, text)
+		return nil, c.unacceptable(tool, code, text)
 	}
-	if len(raw) > k.server.MaxResultBytes {
-		return fail(CodeReplyTooLarge, fmt.Sprintf("it has %d bytes; maxResultBytes allows %d.", len(raw), k.server.MaxResultBytes))
+	if len(raw) > c.server.MaxResultBytes {
+		return fail(CodeReplyTooLarge, fmt.Sprintf("it has %d bytes; maxResultBytes allows %d.", len(raw), c.server.MaxResultBytes))
 	}
 	if err := json.Unmarshal(raw, &in); err != nil || len(raw) == 0 || raw[0] != '{' {
 		return fail(CodeInvalidReply, "it is not an object.")
 	}
 	switch kind := string(in.ResultType); {
 	case kind == `"input_required"` || in.InputRequests != nil:
-		return k.asks(stateless, tool, in.InputRequests, in.RequestState)
+		return c.asks(stateless, tool, in.InputRequests, in.RequestState)
 	case kind == `"task"`:
-		t, err := k.options.times.newTask(raw)
+		t, err := c.options.times.newTask(raw)
 		if err == nil && (tool.Operation != "" || !stateless) {
 			err = errors.New("tasks were not offered for it")
 		}
@@ -194,24 +200,24 @@ func emptyContent(raw json.RawMessage) json.RawMessage {
 }
 
 // asks is what an answer means that asks a person, or only to be called again.
-func (k *keeper) asks(stateless bool, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
+func (c *call) asks(stateless bool, tool *Tool, requests, requestState json.RawMessage) (*reply, error) {
 	state := resumeState{Kind: resumeCall}
 	if !stateless || tool.Operation == ResourcesList || tool.Operation == PromptsList {
-		return nil, k.unacceptable(tool, CodeNeedsInput, "it asks a person for input, which its protocol version does not have.")
+		return nil, c.unacceptable(tool, CodeNeedsInput, "it asks a person for input, which its protocol version does not have.")
 	}
 	if requestState != nil && json.Unmarshal(requestState, &state.RequestState) != nil {
-		return nil, k.unacceptable(tool, CodeInvalidReply, "its requestState is not a text.")
+		return nil, c.unacceptable(tool, CodeInvalidReply, "its requestState is not a text.")
 	}
 	if requests == nil && state.RequestState == nil {
-		return nil, k.unacceptable(tool, CodeInvalidReply, "it asks for input and does not say which.")
+		return nil, c.unacceptable(tool, CodeInvalidReply, "it asks for input and does not say which.")
 	}
 	var questions []codemode.Question
 	if requests != nil {
 		var err error
-		if questions, err = questionsOf(k.name, requests); errors.Is(err, errNotOffered) {
-			return nil, k.unacceptable(tool, CodeNeedsInput, err.Error()+".")
+		if questions, err = questionsOf(c.name, requests); errors.Is(err, errNotOffered) {
+			return nil, c.unacceptable(tool, CodeNeedsInput, err.Error()+".")
 		} else if err != nil {
-			return nil, k.unacceptable(tool, CodeInvalidReply, err.Error()+".")
+			return nil, c.unacceptable(tool, CodeInvalidReply, err.Error()+".")
 		}
 	}
 	if len(questions) == 0 {
@@ -219,7 +225,7 @@ func (k *keeper) asks(stateless bool, tool *Tool, requests, requestState json.Ra
 	}
 	err := inputRequired(questions, state)
 	if ask := (*codemode.InputRequired)(nil); !errors.As(err, &ask) {
-		return nil, k.unacceptable(tool, CodeInvalidReply, err.Error()+".")
+		return nil, c.unacceptable(tool, CodeInvalidReply, err.Error()+".")
 	}
 	return nil, err
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,40 +18,39 @@ import (
 
 // connection is one session with one server, from start to end.
 type connection struct {
-	server  *Server
-	times   *times
-	log     *slog.Logger
-	session *sdk.ClientSession
-	conn    sdk.Connection
-	program *program   // nil for servers on the network
-	guard   *guard     // nil for programs
-	signer  *signer    // nil if the server is not signed in to
-	api     *described // what an OpenAPI document describes; nil for other servers
-
+	*peer
+	session   *sdk.ClientSession
+	conn      sdk.Connection
+	program   *program           // nil for servers on the network
+	guard     *guard             // nil for programs
+	api       *described         // what an OpenAPI document describes; nil for other servers
 	inProcess *sdk.ServerSession // of a server of this process; nil for others
-	contexts  *callContexts      // of calls of it
 
 	calls          context.Context // calls end with it
 	cancel         context.CancelCauseFunc
 	cancelRequests context.CancelFunc // ends every request of a guard
 
 	changed  chan struct{}          // capacity 1: look at the list again
-	waited   bool                   // await runs
 	onOutput func(string)           // told of output that is no message
 	noise    atomic.Pointer[string] // the first of it
 	ended    chan struct{}          // closed once the session is over
 	err      error                  // why; valid after ended
 	lost     chan error             // capacity 1: the server on the network is not there any more
 
-	left []LeftOut // of the last list; the keeper's own
-
-	stale time.Duration // after which the list has to be read again, 0 for never; the keeper's own
-
 	answered atomic.Bool // a call
 	stray    sync.Once   // the log has it that there was an answer to another request
 
 	flights    flights
 	background sync.WaitGroup // requests that no call waits for
+}
+
+// newConnection makes the connection of a session that is about to start. What it starts
+// outlives ctx and ends with close; requests over a network end with wire.
+func (p *peer) newConnection(ctx context.Context) (c *connection, wire context.Context) {
+	c = &connection{peer: p, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
+	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	wire, c.cancelRequests = context.WithCancel(context.WithoutCancel(ctx))
+	return c, wire
 }
 
 // recording remembers the connection that a transport makes, so that it can be
@@ -90,7 +88,7 @@ func (c *connection) programEnds() bool {
 	if c.program == nil {
 		return false
 	}
-	t := time.NewTimer(c.times.endGrace)
+	t := time.NewTimer(c.options.times.endGrace)
 	defer t.Stop()
 	select {
 	case <-c.program.done:
@@ -157,7 +155,7 @@ func (c *connection) close(grace time.Duration) error {
 	if c.program != nil {
 		errs = append(errs, c.program.stop(grace))
 	}
-	if c.waited {
+	if c.session != nil {
 		<-c.ended
 	}
 	c.background.Wait()

@@ -10,56 +10,21 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/quoinhq/quoin/internal/awake"
 )
 
-// dial starts a session. ctx bounds the start alone.
-//
-// A program of the older protocol may end at the first message that it does not know: then
-// it is started again, and asked in the older way. A server on the network may answer with
-// what ends the session.
-func (k *keeper) dial(ctx context.Context) (*connection, error) {
-	if k.server.OpenAPI != "" {
-		return k.dialOpenAPI(ctx)
-	}
-	life := ctx
-	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
-	defer cancel()
-	c, g, err := k.start(ctx, k.handshake)
-	again := err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err)
-	if again {
-		k.log.Debug("an MCP server did not start a session, and is asked in the older way", "error", err)
-		c, _, err = k.start(ctx, handshakeOlder)
-	}
-	switch {
-	case err == nil && (g.discovered || c.stateless()):
-		k.learn(life, handshakeNewer, false)
-	case err == nil || again && ctx.Err() != nil: // it was only too late for the second start
-		k.learn(life, handshakeOlder, again || g.silent)
-	default:
-		k.learn(life, handshakeUnknown, false)
-	}
-	return c, err
-}
-
-// start starts a session; ctx bounds the start alone.
-//
-// Everything that the session starts outlives ctx and ends with close.
-func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting, error) {
+// start starts a session; ctx bounds the start alone. noteOutput is told what the server
+// writes first that is no message.
+func (p *peer) start(ctx context.Context, h handshake, noteOutput func(string)) (*connection, *greeting, error) {
 	g := &greeting{}
-	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
-	c.contexts = k.contexts
+	c, wire := p.newConnection(ctx)
 	c.onOutput = func(line string) {
 		if c.noise.CompareAndSwap(nil, &line) {
-			k.noteOutput(line)
+			noteOutput(line)
 		}
 	}
-	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
-	c.cancelRequests = cut
-	if k.server.Session != nil {
-		return k.useSession(c), g, nil
+	if p.server.Session != nil {
+		c.use(p.server.Session)
+		return c, g, nil
 	}
 	transport, err := c.transport(ctx, wire)
 	if err != nil {
@@ -70,13 +35,13 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 		}
 		return nil, g, err
 	}
-	self := &sdk.Implementation{Name: "quoin", Version: k.options.Version}
+	self := &sdk.Implementation{Name: "quoin", Version: p.options.Version}
 	client := c.client(self)
 	var patience time.Duration
 	var options sdk.ClientSessionOptions
 	switch {
-	case h == handshakeUnknown && k.server.Command != "":
-		patience = k.options.times.discoverWait
+	case h == handshakeUnknown && p.server.Command != "":
+		patience = p.options.times.discoverWait
 	case h == handshakeOlder:
 		options.ProtocolVersion = olderVersion
 	}
@@ -92,9 +57,8 @@ func (k *keeper) start(ctx context.Context, h handshake) (*connection, *greeting
 		} else {
 			err = c.connectError(ctx, err)
 		}
-		return nil, g, errors.Join(err, c.close(k.options.StopTimeout))
+		return nil, g, errors.Join(err, c.close(p.options.StopTimeout))
 	}
-	c.waited = true
 	go c.await()
 	return c, g, nil
 }
@@ -127,7 +91,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	}
 	if c.server.Command != "" {
 		var err error
-		c.program, err = launch(ctx, c.server, newLineLog(c.log, time.Now, c.onOutput), c.times.pipeGrace, c.change)
+		c.program, err = launch(ctx, &c.server, newLineLog(c.log, time.Now, c.onOutput), c.options.times.pipeGrace, c.change)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +102,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, guard := newClient(wire, headers, c.times.probeTimeout, c.loseServer)
+	client, guard := newClient(wire, headers, c.options.times.probeTimeout, c.loseServer)
 	c.guard = guard
 	c.signer.carry(guard)
 	return &recording{Transport: &sdk.StreamableClientTransport{
@@ -190,11 +154,11 @@ func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, erro
 	return conn, nil
 }
 
-// useSession makes the connection one over a session of the embedder's, which stays open.
-func (k *keeper) useSession(c *connection) *connection {
-	c.session, c.waited = k.server.Session, true
+// use makes the connection one over a session of the embedder's, which stays open.
+func (c *connection) use(session *sdk.ClientSession) {
+	c.session = session
 	ended := make(chan error, 1)
-	go func() { ended <- c.session.Wait() }() // ends with the session
+	go func() { ended <- session.Wait() }() // ends with the session
 	go func() {
 		defer close(c.ended)
 		select {
@@ -205,15 +169,4 @@ func (k *keeper) useSession(c *connection) *connection {
 			c.err = errEnded
 		}
 	}()
-	return c
-}
-
-// noteOutput records, while the server is being connected, that it writes something else
-// than messages: most likely a program that is no MCP server, or its greeting.
-func (k *keeper) noteOutput(line string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.conn == nil && k.status.State == StateConnecting {
-		k.status.Error = noMessage(line)
-	}
 }

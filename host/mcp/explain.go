@@ -10,31 +10,31 @@ import (
 )
 
 // explain says why a call that was made has no answer.
-func (k *keeper) explain(ctx context.Context, tool string, answer *capture, err error) *Error {
-	e := &Error{Code: CodeClosed, Server: k.name, Unknown: true, Err: err}
+func (c *call) explain(ctx context.Context, answer *capture, err error) *Error {
+	e := &Error{Code: CodeClosed, Server: c.name, Unknown: true, Err: err}
 	var rpc *jsonrpc.Error
 	var refused, own *Error
 	switch {
 	case errors.As(answer.refusal(), &refused) && (refused.Code == CodeStatus || refused.Code == CodeClosed):
 		own := *refused
-		own.Server, own.Message = k.name, fmt.Sprintf("MCP server %s refused %q: %s", k.name, tool, refused.Message)
+		own.Server, own.Message = c.name, fmt.Sprintf("MCP server %s refused %q: %s", c.name, c.Tool, refused.Message)
 		return &own
 	case errors.As(answer.refusal(), &refused):
-		e.Code, e.Message = refused.Code, fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool, refused.Message)
+		e.Code, e.Message = refused.Code, fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", c.name, c.Tool, refused.Message)
 	case errors.Is(context.Cause(ctx), errCallTimeout):
-		e.Code, e.Message = CodeTimeout, fmt.Sprintf("MCP server %s did not answer %q within %v.", k.name, tool, k.server.CallTimeout)
+		e.Code, e.Message = CodeTimeout, fmt.Sprintf("MCP server %s did not answer %q within %v.", c.name, c.Tool, c.server.CallTimeout)
 	case errors.Is(context.Cause(ctx), errEnded):
-		e.Message = fmt.Sprintf("The connection to MCP server %s ended while %q was running.", k.name, tool)
+		e.Message = fmt.Sprintf("The connection to MCP server %s ended while %q was running.", c.name, c.Tool)
 	case ctx.Err() != nil:
-		e.Code, e.Message = CodeCancelled, fmt.Sprintf("The call of %q of MCP server %s was cancelled.", tool, k.name)
+		e.Code, e.Message = CodeCancelled, fmt.Sprintf("The call of %q of MCP server %s was cancelled.", c.Tool, c.name)
 	case errors.As(err, &own):
-		own.Server = k.name
+		own.Server = c.name
 		return own
 	case errors.As(err, &rpc) && rpc.Code != codeTransport:
 		e.Code, e.Unknown, e.Details = CodeRefused, false, refusalDetails(rpc)
-		e.Message = fmt.Sprintf("MCP server %s refused %q: %s (code %d)", k.name, tool, bounded(rpc.Message, maxErrorText), rpc.Code)
+		e.Message = fmt.Sprintf("MCP server %s refused %q: %s (code %d)", c.name, c.Tool, bounded(rpc.Message, maxErrorText), rpc.Code)
 	default:
-		e.Message = fmt.Sprintf("MCP server %s did not answer %q: %s", k.name, tool, bounded(err.Error(), maxErrorText))
+		e.Message = fmt.Sprintf("MCP server %s did not answer %q: %s", c.name, c.Tool, bounded(err.Error(), maxErrorText))
 	}
 	return e
 }
@@ -55,31 +55,31 @@ func refusalDetails(rpc *jsonrpc.Error) json.RawMessage {
 }
 
 // unacceptable refuses an answer.
-func (k *keeper) unacceptable(tool *Tool, code Code, text string) error {
-	return &Error{Code: code, Server: k.name, Unknown: !tool.ReadOnly,
-		Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", k.name, tool.Name, text)}
+func (c *call) unacceptable(tool *Tool, code Code, text string) error {
+	return &Error{Code: code, Server: c.name, Unknown: !tool.ReadOnly,
+		Message: fmt.Sprintf("MCP server %s sent a reply to %q that was not accepted: %s", c.name, tool.Name, text)}
 }
 
 // admit waits until a request may be made, for as long as a call may take. Call release
 // once the request has ended.
-func (k *keeper) admit(ctx context.Context, tool string) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, k.server.CallTimeout)
+func (c *call) admit(ctx context.Context) (release func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, c.server.CallTimeout)
 	defer cancel()
 	fail := func(limit string) error {
 		if ctx.Err() != nil {
-			return k.explain(ctx, tool, &capture{}, ctx.Err()).known()
+			return c.explain(ctx, &capture{}, ctx.Err()).known()
 		}
-		return &Error{Code: CodeBusy, Server: k.name, Message: fmt.Sprintf("The call of %q of MCP server %s was not made within %v, because %s holds it back.", tool, k.name, k.server.CallTimeout, limit)}
+		return &Error{Code: CodeBusy, Server: c.name, Message: fmt.Sprintf("The call of %q of MCP server %s was not made within %v, because %s holds it back.", c.Tool, c.name, c.server.CallTimeout, limit)}
 	}
-	if k.limits.rate != nil && k.limits.rate.Wait(waiting) != nil {
+	if c.limits.rate != nil && c.limits.rate.Wait(waiting) != nil {
 		return nil, fail("ratePerSecond")
 	}
-	if k.limits.slots == nil {
+	if c.limits.slots == nil {
 		return func() {}, nil
 	}
 	select {
-	case k.limits.slots <- struct{}{}:
-		return func() { <-k.limits.slots }, nil
+	case c.limits.slots <- struct{}{}:
+		return func() { <-c.limits.slots }, nil
 	case <-waiting.Done():
 		return nil, fail("maxConcurrent")
 	}

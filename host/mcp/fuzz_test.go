@@ -163,6 +163,11 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
+// callOf is a call of the tool t of a server.
+func callOf(p peer) *call {
+	return &call{&standing{peer: &p}, Request{Tool: "t"}}
+}
+
 // FuzzAnswer: every answer of a server is a result, a question, a task or an error with a
 // code.
 func FuzzAnswer(f *testing.F) {
@@ -171,11 +176,11 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"content":[],"isError":true}`))
 	s := (Server{Name: "s"}).withDefaults()
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		k := &keeper{name: "s", server: s, options: Options{times: defaultTimes}}
+		c := callOf(peer{name: "s", server: s, options: Options{times: defaultTimes}})
 		if inspect(answer) != nil {
 			return
 		}
-		reply, err := k.interpret(true, &Tool{Name: "t"}, answer)
+		reply, err := c.interpret(true, &Tool{Name: "t"}, answer)
 		var failed *Error
 		var ask *codemode.InputRequired
 		switch {
@@ -201,8 +206,8 @@ func FuzzTaskState(f *testing.F) {
 		if inspect(text) != nil || json.Unmarshal(text, &state) != nil {
 			return
 		}
-		k := &keeper{name: "s", server: s}
-		raw, over, err := k.progress(Request{Tool: "t"}, &task{ID: "t"}, &state, nil)
+		c := callOf(peer{name: "s", server: s})
+		raw, over, err := c.progress(&task{ID: "t"}, &state, nil)
 		if over == (raw == nil && err == nil) || !over && state.Status != "working" && state.Status != "input_required" {
 			t.Errorf("%s is over: %v, with %s, %v", text, over, raw, err)
 		}
@@ -213,8 +218,8 @@ func FuzzTaskState(f *testing.F) {
 func FuzzVisit(f *testing.F) {
 	f.Add([]byte(`{"elicitations":[{"mode":"url","url":"https://a.example","elicitationId":"e","message":"m"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		k := &keeper{name: "s"}
-		err := k.visitFirst(&Tool{Name: "t"}, &jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Data: data})
+		c := callOf(peer{name: "s"})
+		err := c.visitFirst(&Tool{Name: "t"}, &jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Data: data})
 		var failed *Error
 		var ask *codemode.InputRequired
 		if !errors.As(err, &ask) && !errors.As(err, &failed) {

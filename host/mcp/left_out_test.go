@@ -39,7 +39,7 @@ func TestLeftOut(t *testing.T) {
 func TestLeftOutIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	k := &keeper{log: slog.New(slog.NewTextHandler(&out, nil))}
+	k := &keeper{standing: &standing{peer: &peer{log: slog.New(slog.NewTextHandler(&out, nil))}}}
 	for _, left := range [][]LeftOut{nil, {{Reason: "gone", Count: 1, Tools: []string{"a"}}}, {{Reason: "gone", Count: 1, Tools: []string{"a"}}}} {
 		k.noteLeftOut(left)
 	}

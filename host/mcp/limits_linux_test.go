@@ -50,13 +50,13 @@ func TestHeldBackForTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := &keeper{name: s.Name, server: s, limits: newLimits(&s)}
-				release, err := k.admit(t.Context(), "t")
+				c := callOf(peer{name: s.Name, server: s, limits: newLimits(&s)})
+				release, err := c.admit(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer release()
-				_, err = k.admit(t.Context(), "t")
+				_, err = c.admit(t.Context())
 				var e *Error
 				if !errors.As(err, &e) || e.Code != CodeBusy || e.Unknown || !strings.Contains(e.Message, name) {
 					t.Errorf("%v", err)
@@ -71,10 +71,10 @@ func TestRatePerSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := Server{Name: "s", RatePerSecond: 5, CallTimeout: time.Hour}
-		k := &keeper{name: s.Name, server: s, limits: newLimits(&s)}
+		c := callOf(peer{name: s.Name, server: s, limits: newLimits(&s)})
 		start := time.Now()
 		for range 25 {
-			if _, err := k.admit(t.Context(), "t"); err != nil {
+			if _, err := c.admit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

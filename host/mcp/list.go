@@ -15,17 +15,16 @@ import (
 var errEndless = errors.New("the list goes on without end")
 
 // listTools asks for all tools, page by page, and keeps those that are usable.
-func (c *connection) listTools(ctx context.Context) ([]Tool, pinnedTools, error) {
-	l := &listing{server: c.server, log: c.log, offered: pinnedTools{}}
+func (c *connection) listTools(ctx context.Context) (*listing, error) {
+	l := c.listing()
 	if c.api != nil {
 		l.described(c.api)
 	} else if err := l.served(ctx, c); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l.rename()
-	c.left = l.left
-	slices.SortStableFunc(c.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
-	return l.tools, l.offered, nil
+	slices.SortStableFunc(l.left, func(a, b LeftOut) int { return cmp.Compare(b.Count, a.Count) })
+	return l, nil
 }
 
 // served asks a server for its tools, and adds the operations that it has.
@@ -40,12 +39,11 @@ func (l *listing) served(ctx context.Context, c *connection) error {
 		}
 	}
 	l.operations(caps.Resources != nil, caps.Prompts != nil)
-	c.stale = l.ttl
 	if caps.Tools != nil && caps.Tools.ListChanged {
-		c.stale = 0 // the server tells of changes
+		l.stale = 0 // the server tells of changes
 	}
 	if c.server.Session != nil {
-		c.stale = max(c.stale, 1) // but not us: read it again as often as may be
+		l.stale = max(l.stale, 1) // but not us: read it again as often as may be
 	}
 	return nil
 }
@@ -115,8 +113,8 @@ func (l *listing) page(raw json.RawMessage) (next *string, err error) {
 		return nil, fmt.Errorf("the page is not one: %w", err)
 	}
 	var ms int64
-	if json.Unmarshal(page.TTL, &ms) == nil && ms > 0 && (l.ttl == 0 || milliseconds(ms) < l.ttl) {
-		l.ttl = milliseconds(ms)
+	if json.Unmarshal(page.TTL, &ms) == nil && ms > 0 && (l.stale == 0 || milliseconds(ms) < l.stale) {
+		l.stale = milliseconds(ms)
 	}
 	for _, t := range page.Tools {
 		if l.full() {

@@ -21,7 +21,7 @@ type listing struct {
 	offered  pinnedTools // also those that are not permitted, or not usable
 	bytes    int
 	left     []LeftOut
-	ttl      time.Duration   // how long the server says the list is good for; 0 if it does not
+	stale    time.Duration   // after which the list has to be read again; 0 for never
 	callable map[string]bool // of the page, by the headers that calls would need; nil if that does not count
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/awake"
 )
 
 // That a server wants the older handshake may take seconds to find out. So it is kept next
@@ -68,4 +70,33 @@ func (k *keeper) learn(ctx context.Context, h handshake, costly bool) {
 	if err != nil {
 		k.log.Debug("how an MCP server starts could not be kept", "error", err)
 	}
+}
+
+// dial starts a session. ctx bounds the start alone.
+//
+// A program of the older protocol may end at the first message that it does not know: then
+// it is started again, and asked in the older way. A server on the network may answer with
+// what ends the session.
+func (k *keeper) dial(ctx context.Context) (*connection, error) {
+	if k.server.OpenAPI != "" {
+		return k.dialOpenAPI(ctx)
+	}
+	life := ctx
+	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
+	defer cancel()
+	c, g, err := k.start(ctx, k.handshake, k.noteOutput)
+	again := err != nil && k.handshake == handshakeUnknown && g.discovering && g.version == "" && ctx.Err() == nil && !wantsSignIn(err)
+	if again {
+		k.log.Debug("an MCP server did not start a session, and is asked in the older way", "error", err)
+		c, _, err = k.start(ctx, handshakeOlder, k.noteOutput)
+	}
+	switch {
+	case err == nil && (g.discovered || c.stateless()):
+		k.learn(life, handshakeNewer, false)
+	case err == nil || again && ctx.Err() != nil: // it was only too late for the second start
+		k.learn(life, handshakeOlder, again || g.silent)
+	default:
+		k.learn(life, handshakeUnknown, false)
+	}
+	return c, err
 }

@@ -16,15 +16,12 @@ import (
 
 // dialOpenAPI reads the document of a server. There is no session: the connection lasts
 // until it is closed, and each call is one request.
-func (k *keeper) dialOpenAPI(ctx context.Context) (*connection, error) {
-	c := &connection{server: &k.server, times: &k.options.times, signer: k.signer, log: k.log, changed: make(chan struct{}, 1), ended: make(chan struct{}), lost: make(chan error, 1)}
-	c.calls, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	wire, cut := context.WithCancel(context.WithoutCancel(ctx))
-	c.cancelRequests = cut
-	ctx, cancel := awake.WithTimeout(ctx, k.server.ConnectTimeout)
+func (p *peer) dialOpenAPI(ctx context.Context) (*connection, error) {
+	c, wire := p.newConnection(ctx)
+	ctx, cancel := awake.WithTimeout(ctx, p.server.ConnectTimeout)
 	defer cancel()
-	if err := c.describe(ctx, wire, "quoin/"+k.options.Version); err != nil {
-		return nil, errors.Join(fmt.Errorf("reading the OpenAPI document %s: %s", k.server.OpenAPI, bounded(err.Error(), maxErrorText)), c.close(0))
+	if err := c.describe(ctx, wire, "quoin/"+p.options.Version); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the OpenAPI document %s: %s", p.server.OpenAPI, bounded(err.Error(), maxErrorText)), c.close(0))
 	}
 	return c, nil
 }
@@ -35,7 +32,7 @@ func (c *connection) describe(ctx, wire context.Context, agent string) error {
 	if err != nil {
 		return err
 	}
-	_, c.guard = newClient(wire, headers, c.times.probeTimeout, c.loseServer)
+	_, c.guard = newClient(wire, headers, c.options.times.probeTimeout, c.loseServer)
 	c.guard.plain = true
 	doc, err := openapi.Load(ctx, c.server.OpenAPI, c.documentTransport())
 	if err != nil {

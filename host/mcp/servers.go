@@ -154,7 +154,7 @@ func (s *Servers) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	if err := k.awaitFirst(ctx); err != nil {
 		return nil, err
 	}
-	return k.callSignedIn(ctx, r)
+	return (&call{k.standing, r}).signedIn(ctx)
 }
 
 // keeper returns the keeper of a server.

@@ -21,9 +21,9 @@ func signInAsked(err error) *signInRounds {
 // TestSignInsOfOneCallAreBounded: a server that is never content is given up.
 func TestSignInsOfOneCallAreBounded(t *testing.T) {
 	t.Parallel()
-	k := &keeper{name: "s", signer: &signer{target: &oauth.Server{}}}
+	c := callOf(peer{name: "s", signer: &signer{target: &oauth.Server{}}})
 	for rounds := range maxSignIns + 2 {
-		_, err := k.signInFor(Request{Tool: "t"}, &signInRounds{Rounds: rounds}, nil, &oauth.Required{Server: "s"})
+		_, err := c.signInFor(&signInRounds{Rounds: rounds}, nil, &oauth.Required{Server: "s"})
 		var e *Error
 		if asked := signInAsked(err); rounds < maxSignIns && (asked == nil || asked.Rounds != rounds+1) ||
 			rounds >= maxSignIns && (!errors.As(err, &e) || e.Code != CodeUnauthorized) {
@@ -36,10 +36,10 @@ func TestSignInsOfOneCallAreBounded(t *testing.T) {
 // the server has.
 func TestATaskThatWantsASignInIsNotCalledAgain(t *testing.T) {
 	t.Parallel()
-	k := &keeper{name: "s", signer: &signer{target: &oauth.Server{}}}
+	c := callOf(peer{name: "s", signer: &signer{target: &oauth.Server{}}})
 	first := &codemode.Resumption{State: json.RawMessage(`{}`)}
 	state := resumeState{Kind: resumeTask, Task: &task{ID: "T 1"}, Answered: []string{"q1"}}
-	_, err := k.signInFor(Request{Tool: "t"}, &signInRounds{Resumption: first}, nil, &taskRefused{state, &oauth.Required{Server: "s"}})
+	_, err := c.signInFor(&signInRounds{Resumption: first}, nil, &taskRefused{state, &oauth.Required{Server: "s"}})
 	behind := signInAsked(err)
 	if behind == nil || behind.Resumption == nil {
 		t.Fatalf("got %v, and behind it %+v", err, behind)

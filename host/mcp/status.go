@@ -74,3 +74,19 @@ func (s Status) Notice() string {
 	}
 	return fmt.Sprintf("tools that are new or have changed do not exist until you accept them: %s; see the difference and accept with: quoin mcp accept %s", what, s.Name)
 }
+
+// status describes a live connection.
+func (c *connection) status(tools int) Status {
+	st := Status{Name: c.name, State: StateConnected, Tools: tools}
+	if c.api != nil {
+		st.Protocol, st.ServerName, st.ServerVersion = "OpenAPI "+bounded(c.api.doc.Format, 20), bounded(c.api.doc.Title, 256), bounded(c.api.doc.Version, 64)
+		return st
+	}
+	if r := c.session.InitializeResult(); r != nil {
+		st.Protocol = bounded(r.ProtocolVersion, 64)
+		if r.ServerInfo != nil {
+			st.ServerName, st.ServerVersion = bounded(r.ServerInfo.Name, 256), bounded(r.ServerInfo.Version, 64)
+		}
+	}
+	return st
+}

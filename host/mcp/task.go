@@ -54,34 +54,34 @@ func (times *times) note(t *task, s *taskState) {
 // no worker while it waits. If ctx ends, the server is told to stop.
 //
 // A connection that ends does not end the task: the next one asks for it again.
-func (k *keeper) await(ctx context.Context, r Request, t *task, answered []string) (json.RawMessage, error) {
+func (c *call) await(ctx context.Context, t *task, answered []string) (json.RawMessage, error) {
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer context.AfterFunc(k.life, func() { end(errEnded) })()
+	defer context.AfterFunc(c.life, func() { end(errEnded) })()
 	life, cancel := context.WithDeadlineCause(life, t.Until, errTaskTooLong)
 	defer cancel()
 	for failed := 0; ; {
 		if !pause(life, t.Poll) {
-			k.stopTask(ctx, r, t)
-			return nil, k.taskError(life, r, t)
+			c.stopTask(ctx, t)
+			return nil, c.taskError(life, t)
 		}
-		s, err := k.taskRequest(life, r, methodTaskGet, &taskParams{TaskID: t.ID})
+		s, err := c.taskRequest(life, methodTaskGet, &taskParams{TaskID: t.ID})
 		switch {
 		case err == nil:
 			failed = 0
 		case wantsSignIn(err): // another sign-in lets the same task be asked for
 			return nil, &taskRefused{resumeState{Kind: resumeTask, Task: t, Answered: answered}, err}
 		case life.Err() != nil:
-			k.stopTask(ctx, r, t)
-			return nil, k.taskError(life, r, t)
+			c.stopTask(ctx, t)
+			return nil, c.taskError(life, t)
 		case failed == maxFailedPolls || !passing(err):
 			return nil, err
 		default:
 			failed++
 			continue
 		}
-		k.options.times.note(t, s)
-		raw, over, err := k.progress(r, t, s, answered)
+		c.options.times.note(t, s)
+		raw, over, err := c.progress(t, s, answered)
 		if over || err != nil {
 			return raw, err
 		}
@@ -101,16 +101,16 @@ func passing(err error) bool {
 }
 
 // progress says whether a task is over, and with what.
-func (k *keeper) progress(r Request, t *task, s *taskState, answered []string) (raw json.RawMessage, over bool, err error) {
+func (c *call) progress(t *task, s *taskState, answered []string) (raw json.RawMessage, over bool, err error) {
 	fail := func(code Code, text string) (json.RawMessage, bool, error) {
-		return nil, true, &Error{Code: code, Server: k.name, Message: fmt.Sprintf("The task of %q of MCP server %s %s", r.Tool, k.name, text), Unknown: true}
+		return nil, true, &Error{Code: code, Server: c.name, Message: fmt.Sprintf("The task of %q of MCP server %s %s", c.Tool, c.name, text), Unknown: true}
 	}
 	switch s.Status {
 	case "working":
 		return nil, false, nil
 	case "completed":
-		if len(s.Result) == 0 || s.Result[0] != '{' || len(s.Result) > k.server.MaxResultBytes {
-			return fail(CodeInvalidReply, fmt.Sprintf("has a result that is not an object of at most %d bytes.", k.server.MaxResultBytes))
+		if len(s.Result) == 0 || s.Result[0] != '{' || len(s.Result) > c.server.MaxResultBytes {
+			return fail(CodeInvalidReply, fmt.Sprintf("has a result that is not an object of at most %d bytes.", c.server.MaxResultBytes))
 		}
 		return s.Result, true, nil
 	case "cancelled":
@@ -121,14 +121,14 @@ func (k *keeper) progress(r Request, t *task, s *taskState, answered []string) (
 		}
 		return fail(CodeRefused, fmt.Sprintf("failed: %s (code %d)", bounded(s.Error.Message, maxErrorText), s.Error.Code))
 	case "input_required":
-		return k.taskAsks(r, t, s, answered, fail)
+		return c.taskAsks(t, s, answered, fail)
 	}
 	return fail(CodeInvalidReply, fmt.Sprintf("has the status %.80q, which is not known.", s.Status))
 }
 
 // taskAsks puts the questions of a task to a person, except those that were answered.
-func (k *keeper) taskAsks(r Request, t *task, s *taskState, answered []string, fail func(Code, string) (json.RawMessage, bool, error)) (json.RawMessage, bool, error) {
-	questions, err := questionsOf(k.name, s.InputRequests)
+func (c *call) taskAsks(t *task, s *taskState, answered []string, fail func(Code, string) (json.RawMessage, bool, error)) (json.RawMessage, bool, error) {
+	questions, err := questionsOf(c.name, s.InputRequests)
 	if errors.Is(err, errNotOffered) {
 		return fail(CodeNeedsInput, "cannot go on: "+err.Error()+".")
 	} else if err != nil {
@@ -146,14 +146,14 @@ func (k *keeper) taskAsks(r Request, t *task, s *taskState, answered []string, f
 }
 
 // tellTask gives a task the answers of a person, and waits on.
-func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (json.RawMessage, error) {
+func (c *call) tellTask(ctx context.Context, again *resumption) (json.RawMessage, error) {
 	t := again.Task
 	if len(again.answers) == 0 {
-		return k.await(ctx, r, t, again.Answered)
+		return c.await(ctx, t, again.Answered)
 	}
-	if _, err := k.taskRequest(ctx, r, methodTaskTell, &taskParams{TaskID: t.ID, InputResponses: again.answers}); err != nil {
+	if _, err := c.taskRequest(ctx, methodTaskTell, &taskParams{TaskID: t.ID, InputResponses: again.answers}); err != nil {
 		if ctx.Err() != nil {
-			k.stopTask(ctx, r, t)
+			c.stopTask(ctx, t)
 		}
 		return nil, err
 	}
@@ -161,34 +161,34 @@ func (k *keeper) tellTask(ctx context.Context, r Request, again *resumption) (js
 	for id := range again.answers {
 		answered = append(answered, id)
 	}
-	return k.await(ctx, r, t, answered)
+	return c.await(ctx, t, answered)
 }
 
 // taskRequest makes one request about a task.
-func (k *keeper) taskRequest(ctx context.Context, r Request, method string, p *taskParams) (*taskState, error) {
-	c, tool, err := k.current(r.Tool)
+func (c *call) taskRequest(ctx context.Context, method string, p *taskParams) (*taskState, error) {
+	conn, tool, err := c.current(c.Tool)
 	if err != nil {
 		return nil, ofTask(err, true)
 	}
-	release, err := k.admit(ctx, r.Tool)
+	release, err := c.admit(ctx)
 	if err != nil {
 		return nil, ofTask(err, !tool.ReadOnly)
 	}
 	defer release()
-	f := c.takeOff(ctx, r, k.server.CallTimeout)
+	f := conn.takeOff(ctx, c.Request, c.server.CallTimeout)
 	defer f.land()
-	raw, answer, err := c.captured(f.ctx, func(ctx context.Context) (any, error) {
-		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), c.session, method, p)
+	raw, answer, err := conn.captured(f.ctx, func(ctx context.Context) (any, error) {
+		return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, p.TaskID), conn.session, method, p)
 	})
 	if err != nil {
-		return nil, ofTask(k.explain(f.ctx, tool.Name, answer, err), !tool.ReadOnly)
+		return nil, ofTask(c.explain(f.ctx, answer, err), !tool.ReadOnly)
 	}
 	var s taskState
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, k.unacceptable(tool, CodeInvalidReply, "it does not describe a task.")
+		return nil, c.unacceptable(tool, CodeInvalidReply, "it does not describe a task.")
 	}
 	if method == methodTaskGet && s.TaskID != p.TaskID {
-		return nil, k.unacceptable(tool, CodeInvalidReply, "it describes another task.")
+		return nil, c.unacceptable(tool, CodeInvalidReply, "it describes another task.")
 	}
 	return &s, nil
 }
@@ -203,30 +203,30 @@ func ofTask(err error, unknown bool) error {
 }
 
 // taskError says why a task was given up.
-func (k *keeper) taskError(life context.Context, r Request, t *task) error {
-	e := k.explain(life, r.Tool, &capture{}, life.Err())
+func (c *call) taskError(life context.Context, t *task) error {
+	e := c.explain(life, &capture{}, life.Err())
 	if errors.Is(context.Cause(life), errTaskTooLong) {
-		e.Code, e.Message = CodeTimeout, fmt.Sprintf("The task of %q of MCP server %s did not end until %s.", r.Tool, k.name, t.Until.UTC().Format(time.RFC3339))
+		e.Code, e.Message = CodeTimeout, fmt.Sprintf("The task of %q of MCP server %s did not end until %s.", c.Tool, c.name, t.Until.UTC().Format(time.RFC3339))
 	}
 	return e
 }
 
 // stopTask tells the server, in the background, that no one waits for a task any more.
-func (k *keeper) stopTask(ctx context.Context, r Request, t *task) {
-	c, _, err := k.current(r.Tool)
+func (c *call) stopTask(ctx context.Context, t *task) {
+	conn, _, err := c.current(c.Tool)
 	if err != nil {
 		return // it cannot be told, and forgets the task in time
 	}
-	c.background.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.options.times.taskStop)
+	conn.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.options.times.taskStop)
 		defer cancel()
-		stop := context.AfterFunc(c.calls, cancel)
+		stop := context.AfterFunc(conn.calls, cancel)
 		defer stop()
-		_, _, err := c.captured(ctx, func(ctx context.Context) (any, error) {
-			return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, t.ID), c.session, methodTaskStop, &taskParams{TaskID: t.ID})
+		_, _, err := conn.captured(ctx, func(ctx context.Context) (any, error) {
+			return sdk.CallCustomMethod[*taskParams, *taskResult](withTaskName(ctx, t.ID), conn.session, methodTaskStop, &taskParams{TaskID: t.ID})
 		})
-		if err != nil && c.calls.Err() == nil {
-			k.log.Warn("a task of an MCP server was not cancelled", "tool", bounded(r.Tool, 100), "error", bounded(err.Error(), maxErrorText))
+		if err != nil && conn.calls.Err() == nil {
+			c.log.Warn("a task of an MCP server was not cancelled", "tool", bounded(c.Tool, 100), "error", bounded(err.Error(), maxErrorText))
 		}
 	})
 }

@@ -213,8 +213,8 @@ func TestClosingEndsTheWaitForATask(t *testing.T) {
 // TestATaskOfAServerThatIsAway may have had its effect.
 func TestATaskOfAServerThatIsAway(t *testing.T) {
 	t.Parallel()
-	k := &keeper{name: "s"}
-	_, err := k.taskRequest(t.Context(), Request{Tool: "t"}, methodTaskGet, &taskParams{TaskID: "T"})
+	c := callOf(peer{name: "s"})
+	_, err := c.taskRequest(t.Context(), methodTaskGet, &taskParams{TaskID: "T"})
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Code != CodeUnavailable || !e.Unknown {
 		t.Errorf("%+v", e)
 	}
@@ -344,9 +344,9 @@ func TestATaskWithoutAnEndIsGivenUp(t *testing.T) {
 // TestResultsOfTasksAreBounded as results of calls are.
 func TestResultsOfTasksAreBounded(t *testing.T) {
 	t.Parallel()
-	k := &keeper{name: "s", server: Server{MaxResultBytes: 8}}
+	c := callOf(peer{name: "s", server: Server{MaxResultBytes: 8}})
 	for result, ok := range map[string]bool{`{"a":12}`: true, `{"a":123}`: false} {
-		raw, over, err := k.progress(Request{Tool: "t"}, &task{ID: "a"}, &taskState{Status: "completed", Result: []byte(result)}, nil)
+		raw, over, err := c.progress(&task{ID: "a"}, &taskState{Status: "completed", Result: []byte(result)}, nil)
 		var e *Error
 		if !over || (err == nil) != ok || ok && string(raw) != result || !ok && (!errors.As(err, &e) || e.Code != CodeInvalidReply) {
 			t.Errorf("%s, of which at most 8 bytes fit: %s, %v, %v", result, raw, over, err)
