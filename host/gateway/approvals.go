@@ -19,9 +19,9 @@ type ApprovalList struct {
 	Approvals []*policy.Approval `json:"approvals"`
 }
 
-// listApprovals lists the calls that wait for a person: the session's calls if a session is
+// list answers with the calls that wait for a person: the session's calls if a session is
 // named, else the calls of all sessions.
-func (h *handlers) listApprovals(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h approvalHandlers) list(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	f := filterOf(session)
 	f.RunID = r.URL.Query().Get("run")
 	switch state := r.URL.Query().Get("state"); state {
@@ -47,11 +47,7 @@ func filterOf(s Session) policy.Filter {
 }
 
 // decide enters a decision, even if the client goes away before it is entered.
-func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h approvalHandlers) decide(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	id := f.required("id", "the id of an approval")
 	decision := f.required("decision", "allow-once, allow-always or deny")
 	claim := f.text("by")
@@ -62,25 +58,17 @@ func (h *handlers) decide(w http.ResponseWriter, r *http.Request, session Sessio
 	if p := f.problem(); p != nil {
 		return p
 	}
-	ctx := context.WithoutCancel(r.Context())
-	if p := h.checkMayDecide(ctx, session, id); p != nil {
-		return p
-	}
-	if input != nil {
-		a, err := h.host.Approvals().AllowEdited(ctx, id, input, h.decider(claim))
-		return h.decided(w, id, a, err)
-	}
-	a, err := h.host.Approvals().Decide(ctx, id, policy.Decision(decision), h.decider(claim))
-	return h.decided(w, id, a, err)
+	return h.enter(w, r, session, id, func(ctx context.Context) (*policy.Approval, error) {
+		if input != nil {
+			return h.host.Approvals().AllowEdited(ctx, id, input, h.decider(claim))
+		}
+		return h.host.Approvals().Decide(ctx, id, policy.Decision(decision), h.decider(claim))
+	})
 }
 
-// answerQuestions enters the answers to the questions of a call, even if the client goes away
+// answer enters the answers to the questions of a call, even if the client goes away
 // before they are entered.
-func (h *handlers) answerQuestions(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h approvalHandlers) answer(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	id := f.required("id", "the id of an approval")
 	claim := f.text("by")
 	answers := make(map[string]codemode.QuestionAnswer)
@@ -95,16 +83,26 @@ func (h *handlers) answerQuestions(w http.ResponseWriter, r *http.Request, sessi
 	if p := f.problem(); p != nil {
 		return p
 	}
-	ctx := context.WithoutCancel(r.Context())
-	if p := h.checkMayDecide(ctx, session, id); p != nil {
-		return p
-	}
-	a, err := h.host.Approvals().Answer(ctx, id, answers, h.decider(claim))
-	return h.decided(w, id, a, err)
+	return h.enter(w, r, session, id, func(ctx context.Context) (*policy.Approval, error) {
+		return h.host.Approvals().Answer(ctx, id, answers, h.decider(claim))
+	})
 }
 
-// decided answers a request with the approval that it was about.
-func (h *handlers) decided(w http.ResponseWriter, id string, a *policy.Approval, err error) *Problem {
+// enter has an approval decided, and answers with it. A session that is named decides about
+// its own calls only.
+func (h approvalHandlers) enter(w http.ResponseWriter, r *http.Request, session Session, id string, decide func(context.Context) (*policy.Approval, error)) *Problem {
+	ctx := context.WithoutCancel(r.Context())
+	if f := filterOf(session); f.Session != nil {
+		f.Resolved = true
+		list, err := h.host.Approvals().List(ctx, f)
+		if err != nil {
+			return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
+		}
+		if !slices.ContainsFunc(list, func(a *policy.Approval) bool { return a.ID == id }) {
+			return noApproval(id)
+		}
+	}
+	a, err := decide(ctx)
 	switch {
 	case err == nil:
 		return h.ok(w, a)
@@ -131,23 +129,6 @@ func (h *handlers) decider(claim string) string {
 	return fmt.Sprintf("%s (unverified: %q)", proven, claim)
 }
 
-// checkMayDecide lets a session that is named decide about its own calls only.
-func (h *handlers) checkMayDecide(ctx context.Context, session Session, id string) *Problem {
-	f := filterOf(session)
-	if f.Session == nil {
-		return nil
-	}
-	f.Resolved = true
-	list, err := h.host.Approvals().List(ctx, f)
-	if err != nil {
-		return problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
-	}
-	if !slices.ContainsFunc(list, func(a *policy.Approval) bool { return a.ID == id }) {
-		return noApproval(id)
-	}
-	return nil
-}
-
 // noApproval makes the problem of an approval that the caller cannot see.
 func noApproval(id string) *Problem {
 	return problem(http.StatusNotFound, ProblemNotFound, "there is no approval %s; GET /v1/approvals lists them", shown(id))
@@ -159,18 +140,18 @@ type GrantList struct {
 	Grants []*policy.Grant `json:"grants"`
 }
 
-// listGrants lists what was decided with allow-always: for the session if one is
+// list answers with what was decided with allow-always: for the session if one is
 // named, else for all sessions.
-func (h *handlers) listGrants(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	list, p := h.grantsOf(r.Context(), session)
+func (h grantHandlers) list(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	list, p := h.visible(r.Context(), session)
 	if p != nil {
 		return p
 	}
 	return h.ok(w, GrantList{nonNil(list)})
 }
 
-// grantsOf returns the grants that the caller may see.
-func (h *handlers) grantsOf(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
+// visible returns the grants that the caller may see.
+func (h grantHandlers) visible(ctx context.Context, session Session) ([]*policy.Grant, *Problem) {
 	list, err := h.host.Approvals().Grants(ctx)
 	if err != nil {
 		return nil, problem(http.StatusInternalServerError, ProblemInternal, "the store of approvals cannot be read: %v", err)
@@ -194,10 +175,10 @@ type revoked struct {
 	Status string `json:"status"` // revoked
 }
 
-// revokeGrant removes a grant: its calls need an approval again.
-func (h *handlers) revokeGrant(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// revoke removes a grant: its calls need an approval again.
+func (h grantHandlers) revoke(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	id := r.PathValue("id")
-	list, p := h.grantsOf(r.Context(), session)
+	list, p := h.visible(r.Context(), session)
 	if p != nil {
 		return p
 	}

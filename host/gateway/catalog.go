@@ -21,12 +21,12 @@ type NamespaceList struct {
 }
 
 // listTools lists the tools that the session's programs may call.
-func (h *handlers) listTools(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+func (h catalogHandlers) listTools(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
 	return h.ok(w, CatalogList{nonNil(h.host.Catalog(session).Tools())})
 }
 
 // showTool describes one tool with its schemas.
-func (h *handlers) showTool(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h catalogHandlers) showTool(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	d, err := h.host.Catalog(session).Tool(r.PathValue("id"))
 	switch {
 	case errors.Is(err, catalog.UnknownTool):
@@ -38,6 +38,6 @@ func (h *handlers) showTool(w http.ResponseWriter, r *http.Request, session Sess
 }
 
 // listNamespaces lists the namespaces that the session's programs see.
-func (h *handlers) listNamespaces(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+func (h catalogHandlers) listNamespaces(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
 	return h.ok(w, NamespaceList{nonNil(h.host.Catalog(session).Namespaces())})
 }

@@ -16,11 +16,7 @@ import (
 // that is installed, for as long as the request lasts. The answer is a stream of
 // server-sent events: live, with the plugin as in GET /v1/plugins, and ended, when
 // another request for the same plugin has taken over or the server shuts down.
-func (h *handlers) develop(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h *developmentHandlers) develop(w http.ResponseWriter, r *http.Request, _ Session, f *fields) *Problem {
 	id, dir := f.required("id", "the plugin's id"), f.required("dir", "the absolute path of the plugin's folder")
 	if p := f.problem(); p != nil {
 		return p
@@ -43,14 +39,14 @@ func (h *handlers) develop(w http.ResponseWriter, r *http.Request, _ Session) *P
 			h.options.Logger.Warn("a plugin in development does not end", "plugin", id, "error", err)
 		}
 	}()
-	h.streamDevelopment(w, r, id, replaced)
+	h.stream(w, r, id, replaced)
 	return nil
 }
 
 // checkMayDevelop refuses a request that does not come from this machine, and every
 // request unless the operator allows development: the server runs the program that
 // the request names.
-func (h *handlers) checkMayDevelop(r *http.Request) *Problem {
+func (h *developmentHandlers) checkMayDevelop(r *http.Request) *Problem {
 	switch {
 	case !h.options.Development:
 		return problem(http.StatusForbidden, ProblemDevelopment, "this server takes no plugins in development: start it with --allow-dev-plugins, or set plugins.development")
@@ -86,8 +82,8 @@ func findDeveloped(id, dir string) (plugins.Candidate, *Problem) {
 	return found, nil
 }
 
-// streamDevelopment answers for as long as the plugin is in service.
-func (h *handlers) streamDevelopment(w http.ResponseWriter, r *http.Request, id string, replaced <-chan struct{}) {
+// stream answers for as long as the plugin is in service.
+func (h *developmentHandlers) stream(w http.ResponseWriter, r *http.Request, id string, replaced <-chan struct{}) {
 	out := h.newEventStream(w, nil)
 	for _, status := range h.host.Plugins() {
 		if status.ID != id {

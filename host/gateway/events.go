@@ -11,10 +11,10 @@ import (
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
-// events streams what happens in runs as server-sent events, on any host of a cluster: the
+// follow streams what happens in runs as server-sent events, on any host of a cluster: the
 // session's events if a session is named, else the events of all sessions. A client that is
 // too slow gets an event that tells of the gap. A client that does not read is cut off.
-func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h eventHandlers) follow(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	filter := host.EventFilter{All: session == Session{}, Session: session, Run: r.URL.Query().Get("run"), Outputs: r.URL.Query().Get("output") == "true"}
@@ -44,7 +44,7 @@ func (h *handlers) events(w http.ResponseWriter, r *http.Request, session Sessio
 }
 
 // copyEvents writes the events of a feed until the feed or ctx ends, or a write fails.
-func (h *handlers) copyEvents(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
+func (h eventHandlers) copyEvents(ctx context.Context, out *eventStream, feed <-chan trajectory.Event) error {
 	tick := time.NewTicker(h.options.times.keepAlive)
 	defer tick.Stop()
 	for {

@@ -14,11 +14,7 @@ import (
 
 // exec runs a cell. A client that goes away aborts it: only that client would have learned the
 // id of the run, so no other could resume it.
-func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h cellHandlers) exec(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	in, call, compact := h.execInput(f), f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
 		return p
@@ -30,7 +26,7 @@ func (h *handlers) exec(w http.ResponseWriter, r *http.Request, session Session)
 
 // writeResult answers with a result: the full one, or what a model is to be shown of it.
 // It reports whether the client may have got it.
-func (h *handlers) writeResult(w http.ResponseWriter, r *http.Request, session Session, res *host.Result, compact bool) bool {
+func (h cellHandlers) writeResult(w http.ResponseWriter, r *http.Request, session Session, res *host.Result, compact bool) bool {
 	if !compact {
 		return h.writeJSON(w, http.StatusOK, "application/json", res)
 	}
@@ -43,7 +39,7 @@ func (h *handlers) writeResult(w http.ResponseWriter, r *http.Request, session S
 }
 
 // execInput reads the members of a body of POST /v1/exec.
-func (h *handlers) execInput(f *fields) host.ExecInput {
+func (h cellHandlers) execInput(f *fields) host.ExecInput {
 	in := host.ExecInput{
 		Code:     f.text("code"),
 		Command:  f.text("command"),
@@ -86,11 +82,7 @@ func clientTool(f *fields) catalog.Tool {
 
 // wait resumes a run. A client that goes away does not harm the run: its result is kept for
 // the next wait of the session.
-func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h cellHandlers) wait(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	id, wait := f.required("runId", "the runId of a waiting result"), h.waitOf(f)
 	call, compact := f.text("toolCallId"), f.flag("compact")
 	if p := f.problem(); p != nil {
@@ -111,11 +103,7 @@ func (h *handlers) wait(w http.ResponseWriter, r *http.Request, session Session)
 var errRunBusy = &host.Error{Code: codemode.CodeInvalidInput, Reason: codemode.ReasonRunBusy, Phase: codemode.PhaseInput, Message: "code mode run is already being resumed."}
 
 // abort ends a run.
-func (h *handlers) abort(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h cellHandlers) abort(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	id := f.required("runId", "the runId of a waiting result")
 	if p := f.problem(); p != nil {
 		return p
@@ -129,11 +117,7 @@ type answered struct {
 }
 
 // answerCall enters the caller's answer to a call of one of its own tools.
-func (h *handlers) answerCall(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h cellHandlers) answerCall(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	run := f.required("runId", "the runId of a waiting result")
 	call := f.required("callId", "the id of a pending call that has an input")
 	a := host.ToolAnswer{Value: f.raw("value"), Error: f.text("error")}
@@ -165,7 +149,7 @@ type PendingInput struct {
 
 // pendingInput returns the whole input of a call that the caller is to answer. A
 // waiting result has short inputs only.
-func (h *handlers) pendingInput(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h cellHandlers) pendingInput(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	id := r.PathValue("id")
 	input, err := h.host.PendingInput(r.Context(), session, r.URL.Query().Get("run"), id)
 	if err != nil {

@@ -1,29 +1,55 @@
 package gateway
 
 import (
+	"net/http"
+
 	"github.com/quoinhq/quoin/host"
 )
 
-// handlers are the operations of the server, one method each. They stand in files
-// named after what they are about; routes.go lists all of them.
+// handlers is what the operations of all resources share.
 type handlers struct {
 	responder
-	options    Options
-	host       *host.Host
-	bodies     bodyReader
-	waits      *detachedWaits
-	developing developments
-	stopping   <-chan struct{} // closed when the server shuts down
+	options  Options
+	host     *host.Host
+	bodies   bodyReader
+	stopping <-chan struct{} // closed when the server shuts down
 }
 
-func newHandlers(h *host.Host, o Options, l *limits, stopping <-chan struct{}) *handlers {
-	return &handlers{
-		responder: responder{log: o.Logger, timeout: o.WriteTimeout},
-		options:   o,
-		host:      h,
-		bodies:    bodyReader{max: o.MaxBody, timeout: o.BodyTimeout, limits: l},
-		waits:     &detachedWaits{keep: o.KeepResult, log: o.Logger},
-		stopping:  stopping,
+// The operations of a resource are the methods of its handlers, in a file of its name.
+// routes.go lists all of them.
+type (
+	cellHandlers struct { // runs from exec to their result
+		*handlers
+		waits *detachedWaits
+	}
+	developmentHandlers struct {
+		*handlers
+		developing developments
+	}
+	approvalHandlers   struct{ *handlers }
+	grantHandlers      struct{ *handlers }
+	catalogHandlers    struct{ *handlers }
+	pluginHandlers     struct{ *handlers } // and MCP servers
+	runHandlers        struct{ *handlers }
+	effectHandlers     struct{ *handlers }
+	programHandlers    struct{ *handlers }
+	trajectoryHandlers struct{ *handlers }
+	eventHandlers      struct{ *handlers }
+	healthHandlers     struct{ *handlers } // what watches over a server asks
+)
+
+// handler answers a request, or returns what is wrong with it and has written
+// nothing.
+type handler func(w http.ResponseWriter, r *http.Request, session Session) *Problem
+
+// withBody has the body of a request read before its operation.
+func (h *handlers) withBody(do func(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem) handler {
+	return func(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+		f, p := h.bodies.fields(w, r)
+		if p != nil {
+			return p
+		}
+		return do(w, r, session, f)
 	}
 }
 

@@ -37,7 +37,7 @@ type storeHealth struct {
 // health is for load balancers and supervisors. A server that is shutting down
 // refuses: it takes no more requests. A server without its database is healthy: a restart
 // would end the runs that it still has in memory.
-func (h *handlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+func (h healthHandlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	if isClosed(h.stopping) {
 		return shuttingDown()
 	}
@@ -46,7 +46,7 @@ func (h *handlers) health(w http.ResponseWriter, r *http.Request, _ Session) *Pr
 
 // ready is for load balancers that have somewhere else to send requests: a server refuses if
 // its store takes no writes.
-func (h *handlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+func (h healthHandlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	if isClosed(h.stopping) {
 		return shuttingDown()
 	}
@@ -59,7 +59,7 @@ func (h *handlers) ready(w http.ResponseWriter, r *http.Request, _ Session) *Pro
 	return h.ok(w, s)
 }
 
-func (h *handlers) status(ctx context.Context) healthStatus {
+func (h healthHandlers) status(ctx context.Context) healthStatus {
 	s := healthStatus{Status: "ok"}
 	is := h.host.Health(ctx)
 	if store := is.Store; store != nil {
@@ -80,7 +80,7 @@ var processMetrics = sync.OnceValue(func() prometheus.Gatherer {
 })
 
 // metrics answers in the text format of Prometheus.
-func (h *handlers) metrics(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
+func (h healthHandlers) metrics(w http.ResponseWriter, r *http.Request, _ Session) *Problem {
 	setWriteDeadline(w, time.Now().Add(h.options.WriteTimeout))
 	all := prometheus.Gatherers{h.host.Metrics(), processMetrics()}
 	promhttp.HandlerFor(all, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
@@ -96,7 +96,7 @@ var openAPI []byte
 func OpenAPI() []byte { return append([]byte(nil), openAPI...) }
 
 // openAPI answers with the description of the interface.
-func (h *handlers) openAPI(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+func (h healthHandlers) openAPI(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
 	w.Header().Set("Content-Type", "application/json")
 	setWriteDeadline(w, time.Now().Add(h.options.WriteTimeout))
 	if _, err := w.Write(openAPI); err != nil {

@@ -59,7 +59,7 @@ func rendered(p modeltools.Provider, tools []catalog.Tool) (json.RawMessage, err
 const maxModel = 256
 
 // modelTools answers with the tools that a model of the session is shown.
-func (h *handlers) modelTools(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h catalogHandlers) modelTools(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	query := r.URL.Query()
 	provider, model := modeltools.Provider(query.Get("provider")), query.Get("model")
 	switch {

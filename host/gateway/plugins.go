@@ -65,8 +65,8 @@ func PluginOf(s plugins.Status) Plugin {
 	}
 }
 
-// listPlugins lists the plugins of the host.
-func (h *handlers) listPlugins(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+// list answers with the plugins of the host.
+func (h pluginHandlers) list(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
 	list := PluginList{[]Plugin{}}
 	for _, status := range h.host.Plugins() {
 		list.Plugins = append(list.Plugins, PluginOf(status))
@@ -120,9 +120,8 @@ func MCPServersOf(h *host.Host) []MCPServer {
 		s := MCPServer{
 			Name: st.Name, Identifier: st.Identifier, State: string(st.State), Since: st.Since, Tools: st.Tools,
 			Transport: st.Transport, NeedsSignIn: st.NeedsSignIn, Quarantined: st.Quarantined(), Protocol: st.Protocol, ServerName: st.ServerName, ServerVersion: st.ServerVersion,
-			Notice: st.Notice(), Findings: st.Findings,
+			Notice: st.Notice(), Findings: st.Findings, Retry: st.Retry,
 		}
-		s.Retry = st.Retry
 		if st.State != mcp.StateConnected && st.Error != nil {
 			s.Reason = redact.Redactor{}.Text(st.Error.Error())
 		}
@@ -132,6 +131,6 @@ func MCPServersOf(h *host.Host) []MCPServer {
 }
 
 // listMCPServers lists the MCP servers of the host.
-func (h *handlers) listMCPServers(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
+func (h pluginHandlers) listMCPServers(w http.ResponseWriter, _ *http.Request, _ Session) *Problem {
 	return h.ok(w, MCPServerList{MCPServersOf(h.host)})
 }

@@ -15,8 +15,8 @@ type ProgramList struct {
 	Programs []host.ProgramReview `json:"programs"`
 }
 
-// listPrograms lists the saved programs of the session.
-func (h *handlers) listPrograms(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// list answers with the saved programs of the session.
+func (h programHandlers) list(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	list, err := h.host.Programs().List(r.Context(), session)
 	if err != nil {
 		return problemOfPrograms(err)
@@ -24,12 +24,8 @@ func (h *handlers) listPrograms(w http.ResponseWriter, r *http.Request, session 
 	return h.ok(w, ProgramList{nonNil(list)})
 }
 
-// saveProgram saves the program of a completed run of the session.
-func (h *handlers) saveProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+// save saves the program of a completed run of the session.
+func (h programHandlers) save(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	rq := programs.Request{
 		RunID:       f.text("runId"),
 		Name:        f.required("name", "a name such as weekly-report"),
@@ -50,8 +46,8 @@ func (h *handlers) saveProgram(w http.ResponseWriter, r *http.Request, session S
 	return h.ok(w, host.ProgramReview{Program: saved})
 }
 
-// showProgram describes one saved program, with its code.
-func (h *handlers) showProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// show describes one saved program, with its code.
+func (h programHandlers) show(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	p, err := h.host.Programs().Get(r.Context(), session, r.PathValue("name"))
 	if err != nil {
 		return problemOfPrograms(err)
@@ -59,12 +55,8 @@ func (h *handlers) showProgram(w http.ResponseWriter, r *http.Request, session S
 	return h.ok(w, p)
 }
 
-// runProgram runs a saved program as exec runs a cell.
-func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+// run runs a saved program as exec runs a cell.
+func (h programHandlers) run(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	input, call := f.raw("input"), f.text("toolCallId")
 	in := host.ExecInput{Title: f.text("title"), Timeout: f.millis("timeoutMs"), Wait: h.waitOf(f)}
 	if p := f.problem(); p != nil {
@@ -73,8 +65,8 @@ func (h *handlers) runProgram(w http.ResponseWriter, r *http.Request, session Se
 	return h.ok(w, h.host.Programs().Run(host.WithToolCallID(r.Context(), call), session, r.PathValue("name"), input, in))
 }
 
-// removeProgram forgets a saved program.
-func (h *handlers) removeProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// remove forgets a saved program.
+func (h programHandlers) remove(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	if err := h.host.Programs().Remove(context.WithoutCancel(r.Context()), session, r.PathValue("name"), programs.Audience(r.URL.Query().Get("for"))); err != nil {
 		return problemOfPrograms(err)
 	}
@@ -86,12 +78,8 @@ type removed struct {
 	Status string `json:"status"` // removed
 }
 
-// acceptProgram takes the tools of this moment for those that a program ran with.
-func (h *handlers) acceptProgram(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+// accept takes the tools of this moment for those that a program ran with.
+func (h programHandlers) accept(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	name, digest, claim := f.required("name", "the name of a saved program"), f.required("digest", "the digest that GET /v1/programs/{name} shows"), f.text("by")
 	if p := f.problem(); p != nil {
 		return p

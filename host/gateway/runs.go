@@ -13,9 +13,9 @@ type RunList struct {
 	Runs []codemode.RunInfo `json:"runs"`
 }
 
-// listRuns lists the runs that have not ended: the session's runs if a session is named, else
+// list answers with the runs that have not ended: the session's runs if a session is named, else
 // the runs of all sessions. A client that lost a runId finds it here.
-func (h *handlers) listRuns(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h runHandlers) list(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	list, err := h.host.Runs().All(r.Context())
 	if session != (Session{}) {
 		list, err = h.host.Runs().List(r.Context(), session)
@@ -29,28 +29,28 @@ func (h *handlers) listRuns(w http.ResponseWriter, r *http.Request, session Sess
 	return h.ok(w, RunList{nonNil(list)})
 }
 
-// showRun describes one run.
-func (h *handlers) showRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	info, p := h.findRun(r.Context(), session, r.PathValue("run"))
+// show describes one run.
+func (h runHandlers) show(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	info, p := h.find(r.Context(), session, r.PathValue("run"))
 	if p != nil {
 		return p
 	}
 	return h.ok(w, info)
 }
 
-// endRun aborts one run, even if the client goes away before the run has ended.
-func (h *handlers) endRun(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// end aborts one run, even if the client goes away before the run has ended.
+func (h runHandlers) end(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	ctx := context.WithoutCancel(r.Context())
-	info, p := h.findRun(ctx, session, r.PathValue("run"))
+	info, p := h.find(ctx, session, r.PathValue("run"))
 	if p != nil {
 		return p
 	}
 	return h.ok(w, h.host.Abort(ctx, info.Session, info.ID))
 }
 
-// findRun returns a run that the caller may see: one of its session if it names one,
+// find returns a run that the caller may see: one of its session if it names one,
 // else any.
-func (h *handlers) findRun(ctx context.Context, session Session, id string) (codemode.RunInfo, *Problem) {
+func (h runHandlers) find(ctx context.Context, session Session, id string) (codemode.RunInfo, *Problem) {
 	info, err := h.host.Runs().Get(ctx, id)
 	if err != nil {
 		return info, problemFrom(err)

@@ -27,6 +27,7 @@ type Server struct {
 	guard    *guard
 	limits   *limits
 	handlers *handlers
+	waits    *detachedWaits
 	routes   []route
 
 	stopping chan struct{}
@@ -49,11 +50,15 @@ func New(h *host.Host, o Options) (*Server, error) {
 		host:     h,
 		guard:    newGuard(o),
 		limits:   newLimits(h, o),
+		waits:    &detachedWaits{keep: o.KeepResult, log: o.Logger},
 		stopping: stopping,
 		stop:     sync.OnceFunc(func() { close(stopping) }),
 	}
-	s.handlers = newHandlers(h, o, s.limits, stopping)
-	s.routes = routesOf(s.handlers, s.limits)
+	s.handlers = &handlers{
+		responder: responder{log: o.Logger, timeout: o.WriteTimeout}, options: o, host: h,
+		bodies: bodyReader{max: o.MaxBody, timeout: o.BodyTimeout, limits: s.limits}, stopping: stopping,
+	}
+	s.routes = routesOf(s.handlers, s.waits, s.limits)
 	return s, nil
 }
 
@@ -93,7 +98,7 @@ func (s *Server) Serve(l net.Listener) error {
 // and the host has ended. When ctx ends first, Shutdown cuts off what is left.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
-	defer s.handlers.waits.close()
+	defer s.waits.close()
 	ended := make(chan error, 1)
 	go func() { ended <- s.host.Shutdown(ctx) }()
 	server := s.httpServer()
@@ -111,7 +116,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // cut off.
 func (s *Server) Close() error {
 	s.stop()
-	defer s.handlers.waits.close()
+	defer s.waits.close()
 	if server := s.httpServer(); server != nil {
 		return server.Close()
 	}

@@ -25,8 +25,8 @@ type TrajectoryList struct {
 	Runs []trajectory.Summary `json:"runs"`
 }
 
-// showTrajectory returns the record of one run of the session.
-func (h *handlers) showTrajectory(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+// show returns the record of one run of the session.
+func (h trajectoryHandlers) show(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	id := r.PathValue("run")
 	if h.options.Trajectory == nil {
 		return problem(http.StatusNotFound, ProblemNotFound, "this server records no trajectories")
@@ -46,8 +46,8 @@ func (h *handlers) showTrajectory(w http.ResponseWriter, r *http.Request, sessio
 	return h.ok(w, t)
 }
 
-// listTrajectories lists the session's runs that have a record.
-func (h *handlers) listTrajectories(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
+// list answers with the session's runs that have a record.
+func (h trajectoryHandlers) list(w http.ResponseWriter, _ *http.Request, session Session) *Problem {
 	if h.options.Trajectory == nil {
 		return h.ok(w, TrajectoryList{[]trajectory.Summary{}})
 	}

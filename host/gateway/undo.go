@@ -14,9 +14,9 @@ type EffectList struct {
 	Runs []*runstore.Effects `json:"runs"`
 }
 
-// listEffects lists the runs that can be undone: the session's runs if a session is named,
+// list answers with the runs that can be undone: the session's runs if a session is named,
 // else the runs of all sessions.
-func (h *handlers) listEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+func (h effectHandlers) list(w http.ResponseWriter, r *http.Request, session Session) *Problem {
 	list, err := h.host.Effects().List(r.Context())
 	if err != nil {
 		return problem(http.StatusInternalServerError, ProblemInternal, "the store of runs cannot be read: %v", err)
@@ -30,9 +30,9 @@ func (h *handlers) listEffects(w http.ResponseWriter, r *http.Request, session S
 	return h.ok(w, EffectList{nonNil(out)})
 }
 
-// showEffects shows what the calls of a run have changed.
-func (h *handlers) showEffects(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	j, p := h.findEffects(r.Context(), session, r.PathValue("run"))
+// show answers with what the calls of a run have changed.
+func (h effectHandlers) show(w http.ResponseWriter, r *http.Request, session Session) *Problem {
+	j, p := h.find(r.Context(), session, r.PathValue("run"))
 	if p != nil {
 		return p
 	}
@@ -40,17 +40,13 @@ func (h *handlers) showEffects(w http.ResponseWriter, r *http.Request, session S
 }
 
 // undo undoes the effects of a run, even if the client goes away before it is done.
-func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session) *Problem {
-	f, p := h.bodies.fields(w, r)
-	if p != nil {
-		return p
-	}
+func (h effectHandlers) undo(w http.ResponseWriter, r *http.Request, session Session, f *fields) *Problem {
 	id, skip := f.required("runId", "the id of a run that GET /v1/effects lists"), f.texts("skip")
 	if p := f.problem(); p != nil {
 		return p
 	}
 	ctx := context.WithoutCancel(r.Context())
-	j, p := h.findEffects(ctx, session, id)
+	j, p := h.find(ctx, session, id)
 	if p != nil {
 		return p
 	}
@@ -61,9 +57,9 @@ func (h *handlers) undo(w http.ResponseWriter, r *http.Request, session Session)
 	return h.ok(w, j)
 }
 
-// findEffects returns the effects of a run that the caller may see: of its session if it
+// find returns the effects of a run that the caller may see: of its session if it
 // names one, else of any.
-func (h *handlers) findEffects(ctx context.Context, session Session, id string) (*host.RunEffects, *Problem) {
+func (h effectHandlers) find(ctx context.Context, session Session, id string) (*host.RunEffects, *Problem) {
 	j, err := h.host.Effects().Get(ctx, id)
 	if err != nil {
 		return nil, problemFrom(err)
