@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -15,35 +15,61 @@ import (
 // newest record, before it is written again.
 const maxSuperseded = 64 << 10
 
-// opened returns what is known of a run's file, with its mutex taken.
-func (d *Dir) opened(id string) *open {
-	d.mu.Lock()
-	o := d.open[id]
+// open is what this process knows of a run file that it writes to. The holder
+// of the run's claim is the only writer.
+type open struct {
+	folder
+	id string
+
+	mu         sync.Mutex
+	info       os.FileInfo // nil: the file has to be read before it is appended to
+	size       int64
+	chain      *chain
+	generation uint64
+	epoch      uint64 // the newest of a claim that wrote to the file
+	expires    time.Time
+	calls      map[uint64]bool // by id: calls of the newest record
+	// A sync has failed: what is in the file may not be on disk whatever the next
+	// sync says.
+	unsure bool
+}
+
+// openFiles are the run files that this process writes to.
+type openFiles struct {
+	folder
+	mu  sync.Mutex
+	all map[string]*open // by run id
+}
+
+// take returns what is known of a run's file, with its mutex taken.
+func (s *openFiles) take(id string) *open {
+	s.mu.Lock()
+	o := s.all[id]
 	if o == nil {
-		if d.open == nil {
-			d.open = make(map[string]*open)
+		if s.all == nil {
+			s.all = make(map[string]*open)
 		}
-		o = new(open)
-		d.open[id] = o
+		o = &open{folder: s.folder, id: id}
+		s.all[id] = o
 	}
-	d.mu.Unlock()
+	s.mu.Unlock()
 	o.mu.Lock()
 	return o
 }
 
 // close forgets what is known of a run's file.
-func (d *Dir) close(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, id)
+func (s *openFiles) close(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, id)
 }
 
 // closeSound is close, unless a sync of the file has failed: the next claim of this
 // process must not append to it either.
-func (d *Dir) closeSound(id string) {
-	d.mu.Lock()
-	o := d.open[id]
-	d.mu.Unlock()
+func (s *openFiles) closeSound(id string) {
+	s.mu.Lock()
+	o := s.all[id]
+	s.mu.Unlock()
 	if o == nil {
 		return
 	}
@@ -51,23 +77,23 @@ func (d *Dir) closeSound(id string) {
 	unsure := o.unsure
 	o.mu.Unlock()
 	if !unsure {
-		d.close(id)
+		s.close(id)
 	}
 }
 
 // rewrite puts a file with one record in the place of the run's file.
-func (d *Dir) rewrite(o *open, name string, r *Record, epoch uint64) error {
+func (o *open) rewrite(r *Record, epoch uint64) error {
 	f, err := recordFrame(r, epoch)
 	if err != nil {
 		return err
 	}
-	c := newChain(d.key)
+	c, name := newChain(o.key), o.at(o.id, recordExt)
 	b, err := c.add([]byte(logMagic), f)
 	if err != nil {
 		return err
 	}
 	o.info = nil
-	if err := d.replace(name, b, r.Expires); err != nil {
+	if err := durable.Replace(name, b, durable.Options{ModTime: r.Expires}); err != nil {
 		return err
 	}
 	info, err := os.Stat(name)
@@ -90,13 +116,14 @@ func (o *open) holds(r *Record) {
 
 // know makes sure that o is how the file is now: another process may have had the
 // run since.
-func (d *Dir) know(o *open, name string) error {
+func (o *open) know() error {
+	name := o.at(o.id, recordExt)
 	info, err := os.Stat(name)
 	if err == nil && o.info != nil && os.SameFile(info, o.info) && info.Size() == o.size {
 		return nil
 	}
 	o.info = nil
-	l, err := d.readFile(name)
+	l, err := o.read(o.id)
 	if err != nil {
 		return err
 	}
@@ -108,12 +135,12 @@ func (d *Dir) know(o *open, name string) error {
 	return nil
 }
 
-// extend appends frames to the file and waits until they are on disk. What a writer
-// that died has left behind the last frame is cut off.
-func (o *open) extend(name string, expires time.Time, frames ...frame) (err error) {
+// extend appends frames to the file and waits until they are on disk.
+func (o *open) extend(expires time.Time, frames ...frame) error {
 	c := &chain{key: o.chain.key, last: o.chain.last}
 	var b []byte
 	for _, f := range frames {
+		var err error
 		if b, err = c.add(b, f); err != nil {
 			return err
 		}
@@ -123,21 +150,12 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 	}
 	info := o.info
 	o.info = nil
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
+	flush := func(f *os.File) error {
+		err := durable.Sync(f)
+		o.unsure = err != nil
 		return err
 	}
-	if err = f.Truncate(o.size); err == nil {
-		_, err = f.WriteAt(b, o.size)
-	}
-	if err == nil {
-		err = os.Chtimes(name, expires, expires)
-	}
-	if err == nil {
-		err = durable.Sync(f)
-		o.unsure = err != nil
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := appendAt(o.at(o.id, recordExt), o.size, b, expires, flush); err != nil {
 		return err
 	}
 	o.info, o.size, o.chain = info, o.size+int64(len(b)), c
@@ -147,12 +165,12 @@ func (o *open) extend(name string, expires time.Time, frames ...frame) (err erro
 // deleteRun deletes the files of a run. The lock file stays until the claim on it is
 // released or a sweep finds it: a claim must keep holding a file that others can see.
 func (d *Dir) deleteRun(id string) error {
-	return errors.Join(d.deleteRecord(id), ignore(os.Remove(filepath.Join(d.path, id+endedExt)), fs.ErrNotExist))
+	return errors.Join(d.deleteRecord(id), ignore(os.Remove(d.at(id, endedExt)), fs.ErrNotExist))
 }
 
 func (d *Dir) deleteRecord(id string) error {
-	d.close(id)
-	err := os.Remove(filepath.Join(d.path, id+recordExt))
+	d.files.close(id)
+	err := os.Remove(d.at(id, recordExt))
 	if err == nil {
 		d.held.Add(-1)
 	}

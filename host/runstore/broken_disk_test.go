@@ -45,7 +45,7 @@ func suspended(t *testing.T) (*Dir, string) {
 
 // writtenAgain has the next write make a new file.
 func writtenAgain(d *Dir) {
-	o := d.opened("run")
+	o := d.files.take("run")
 	o.unsure = true
 	o.mu.Unlock()
 }
@@ -201,9 +201,9 @@ func wantOnly(t *testing.T, name string) {
 func TestAppendedFilesStayReadable(t *testing.T) {
 	d, file := suspended(t)
 	before := inode(t, file).Size()
-	o := d.opened("run")
+	o := d.files.take("run")
 	defer o.mu.Unlock()
-	if err := d.know(o, file); err != nil {
+	if err := o.know(); err != nil {
 		t.Fatal(err)
 	}
 	f, err := callFrame(settled(1, `"a"`)[0], 1)
@@ -212,7 +212,7 @@ func TestAppendedFilesStayReadable(t *testing.T) {
 	}
 	size := int64(frameBytes + len(f.header) + len(f.body))
 	o.size = maxLog - size + 1 // as if that much had been appended already
-	if err := o.extend(file, o.expires, f); !errors.Is(err, ErrTooLarge) {
+	if err := o.extend(o.expires, f); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one byte too much: %v", err)
 	}
 	if after := inode(t, file).Size(); after != before {

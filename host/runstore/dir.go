@@ -32,18 +32,17 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 // Dir is a Store in a directory. Records survive the process, and several
 // processes may use one directory at the same time. Each run has one file: Create
 // writes it aside, syncs and renames it; Checkpoint and PutCalls append to it and sync.
-// A claim is a lock on another file, which has the epoch in it.
+// A claim is a lock on another file, which has the epoch in it. When a file was modified is
+// when it expires, so that Sweep need not read the others: a hint, because what counts is
+// inside.
 type Dir struct {
-	path string
-	key  []byte
-	id   string // see Identity
+	folder
+	id string // see Identity
 	// held is how many records this process knows of: records of others that share the
 	// directory are counted again when it looks full.
 	held atomic.Int64
 
-	mu   sync.Mutex
-	open map[string]*open // by run id
-
+	files    openFiles
 	schedule schedule
 
 	listMu sync.Mutex
@@ -70,7 +69,8 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{path: path, key: key, id: id}
+	of := folder{path, key}
+	d := &Dir{folder: of, id: id, files: openFiles{folder: of}, schedule: schedule{woken: wokenRuns{dir: filepath.Join(path, wokenDir)}}}
 	ids, err := names(d.path, recordExt)
 	if err != nil {
 		return nil, err
@@ -104,60 +104,13 @@ func loadID(path string) (string, error) {
 // maxID bounds the id of a directory.
 const maxID = 256
 
-func (d *Dir) file(id, ext string) (string, error) {
-	if !idPattern.MatchString(id) {
-		return "", ErrNotFound
-	}
-	return filepath.Join(d.path, id+ext), nil
-}
-
-// replace puts b under name so that a reader sees the old file or the new one. The
-// file's modification time is when the record expires: Sweep need not read the
-// others. It is a hint only; what counts is in the record.
-func (d *Dir) replace(name string, b []byte, expires time.Time) error {
-	return durable.Replace(name, b, durable.Options{ModTime: expires})
-}
-
 // Get implements Store.
 func (d *Dir) Get(_ context.Context, id string) (*Record, error) {
-	l, err := d.get(id)
+	l, err := d.run(id)
 	if l == nil {
 		return nil, err
 	}
 	return l.record, err
-}
-
-func (d *Dir) get(id string) (*log, error) {
-	name, err := d.file(id, recordExt)
-	if err != nil {
-		return nil, err
-	}
-	if d.hasEnded(id) {
-		return nil, ErrEnded
-	}
-	l, err := d.readFile(name)
-	if err != nil {
-		return nil, err
-	}
-	r := l.record
-	if r.ID != id {
-		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
-	}
-	if !time.Now().Before(r.Expires) {
-		return l, ErrExpired
-	}
-	return l, nil
-}
-
-func (d *Dir) readFile(name string) (*log, error) {
-	b, err := readRegular(name, maxLog)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return readLog(d.key, b)
 }
 
 // Sealer returns the sealer for one purpose. Contents of different purposes cannot
@@ -171,53 +124,66 @@ func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) { return d.Key().Ciphe
 // Key returns the key of the directory.
 func (d *Dir) Key() *Key { return &Key{d.key} }
 
-// listedFile is a record without its image, and the file that it was read from. A list of a
-// few runs must not read the images of all others each time.
-type listedFile struct {
-	info   fs.FileInfo // nil: it is read again
-	record Record
+// folder is the files of a directory: those of a run have its id as their name, and the key
+// seals them.
+type folder struct {
+	path string
+	key  []byte
+}
+
+// file returns where a file of a run is, if the id can be one.
+func (d folder) file(id, ext string) (string, error) {
+	if !idPattern.MatchString(id) {
+		return "", ErrNotFound
+	}
+	return d.at(id, ext), nil
+}
+
+// at returns where a file of a run is.
+func (d folder) at(id, ext string) string { return filepath.Join(d.path, id+ext) }
+
+// run reads the record of a run, if that has not ended or expired.
+func (d folder) run(id string) (*log, error) {
+	if _, err := d.file(id, recordExt); err != nil {
+		return nil, err
+	}
+	if d.hasEnded(id) {
+		return nil, ErrEnded
+	}
+	l, err := d.read(id)
+	if err != nil {
+		return nil, err
+	}
+	r := l.record
+	if r.ID != id {
+		return nil, fmt.Errorf("%w: file of another run", ErrCorrupt)
+	}
+	if !time.Now().Before(r.Expires) {
+		return l, ErrExpired
+	}
+	return l, nil
+}
+
+// read reads the record of a run as it is.
+func (d folder) read(id string) (*log, error) {
+	b, err := readRegular(d.at(id, recordExt), maxLog)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readLog(d.key, b)
 }
 
 // hasEnded reports whether a run has a result. What cannot be looked at is no result.
-func (d *Dir) hasEnded(id string) bool {
-	_, err := os.Lstat(filepath.Join(d.path, id+endedExt))
+func (d folder) hasEnded(id string) bool {
+	_, err := os.Lstat(d.at(id, endedExt))
 	return err == nil
 }
 
 // has reports whether there is a record or a result of a run.
-func (d *Dir) has(id string) bool {
-	_, err := os.Lstat(filepath.Join(d.path, id+recordExt))
+func (d folder) has(id string) bool {
+	_, err := os.Lstat(d.at(id, recordExt))
 	return !errors.Is(err, fs.ErrNotExist) || d.hasEnded(id)
-}
-
-// open is what this process knows of a run file that it writes to. The holder
-// of the run's claim is the only writer.
-type open struct {
-	mu         sync.Mutex
-	info       os.FileInfo // nil: the file has to be read before it is appended to
-	size       int64
-	chain      *chain
-	generation uint64
-	epoch      uint64 // the newest of a claim that wrote to the file
-	expires    time.Time
-	calls      map[uint64]bool // by id: calls of the newest record
-	// A sync has failed: what is in the file may not be on disk whatever the next
-	// sync says.
-	unsure bool
-}
-
-// schedule is what Due has found out before. The zero value is ready for use.
-type schedule struct {
-	wakes wakes // channels only
-
-	mu    sync.Mutex
-	files map[string]known // by run
-}
-
-// known is what a look at a run file has found.
-type known struct {
-	info    fs.FileInfo
-	at      time.Time // see Record.DueAt
-	due     bool
-	expires time.Time
 }

@@ -9,8 +9,7 @@ import (
 
 // Create implements Store.
 func (d *Dir) Create(ctx context.Context, r *Record, max int) (_ Claim, err error) {
-	name, err := d.file(r.ID, recordExt)
-	if err != nil {
+	if _, err := d.file(r.ID, recordExt); err != nil {
 		return nil, badID(r.ID)
 	}
 	if d.has(r.ID) {
@@ -31,13 +30,13 @@ func (d *Dir) Create(ctx context.Context, r *Record, max int) (_ Claim, err erro
 	if d.has(r.ID) {
 		return nil, ErrClaimed
 	}
-	c := &dirClaim{d: d, id: r.ID, name: name, lock: lock, first: true}
+	c := &dirClaim{d: d, id: r.ID, lock: lock, first: true}
 	if c.epoch, err = lock.next(r.Epoch); err != nil {
 		return nil, err
 	}
-	o := d.opened(r.ID)
+	o := d.files.take(r.ID)
 	defer o.mu.Unlock()
-	if err := d.rewrite(o, name, r, c.epoch); err != nil {
+	if err := o.rewrite(r, c.epoch); err != nil {
 		return nil, err
 	}
 	d.held.Add(1)
@@ -50,10 +49,6 @@ func badID(id string) error {
 
 // Claim implements Store with a file lock.
 func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
-	name, err := d.file(id, recordExt)
-	if err != nil {
-		return nil, err
-	}
 	lock, err := d.takeLock(id)
 	if err != nil {
 		return nil, err
@@ -67,8 +62,8 @@ func (d *Dir) Claim(_ context.Context, id string) (_ Claim, err error) {
 		lock.release()
 		return nil, err
 	}
-	d.unwake(id)
-	return &dirClaim{d: d, id: id, name: name, lock: lock, epoch: epoch, over: d.hasEnded(id)}, nil
+	d.schedule.woken.remove(id)
+	return &dirClaim{d: d, id: id, lock: lock, epoch: epoch, over: d.hasEnded(id)}, nil
 }
 
 // Reserve implements Identified with a file lock.
@@ -84,7 +79,6 @@ func (d *Dir) Reserve(_ context.Context, id string) (release func(), err error) 
 type dirClaim struct {
 	d     *Dir
 	id    string
-	name  string // of the run file
 	lock  *dirLock
 	epoch uint64
 
@@ -113,7 +107,7 @@ func (c *dirClaim) write(write func() error) error {
 // known makes sure that o is how the run file is now, and that no newer claim has
 // written to it. Before its first write no claim of the same epoch may have either.
 func (c *dirClaim) known(o *open) error {
-	err := c.d.know(o, c.name)
+	err := o.know()
 	if err == nil && (o.epoch > c.epoch || o.epoch == c.epoch && !c.first) {
 		return errors.Join(ErrFenced, c.lock.setEpoch(o.epoch))
 	}
@@ -135,7 +129,7 @@ func (c *dirClaim) Checkpoint(_ context.Context, r *Record) error {
 		if c.over {
 			return ErrNotFound
 		}
-		o := c.d.opened(c.id)
+		o := c.d.files.take(c.id)
 		defer o.mu.Unlock()
 		size := int64(frameBytes + len(f.header) + len(f.body))
 		err := c.known(o)
@@ -143,9 +137,9 @@ func (c *dirClaim) Checkpoint(_ context.Context, r *Record) error {
 		case errors.Is(err, ErrFenced):
 			return err
 		case err != nil, o.unsure, o.size > maxSuperseded+2*size:
-			err = c.d.rewrite(o, c.name, r, c.epoch)
+			err = o.rewrite(r, c.epoch)
 		default:
-			if err = o.extend(c.name, r.Expires, f); err == nil {
+			if err = o.extend(r.Expires, f); err == nil {
 				o.epoch = c.epoch
 				o.holds(r)
 			}
@@ -168,7 +162,7 @@ func (c *dirClaim) PutCalls(_ context.Context, generation uint64, calls []Call) 
 		if c.over {
 			return ErrNotFound
 		}
-		o := c.d.opened(c.id)
+		o := c.d.files.take(c.id)
 		defer o.mu.Unlock()
 		if err := c.known(o); err != nil {
 			return err
@@ -190,7 +184,7 @@ func (c *dirClaim) PutCalls(_ context.Context, generation uint64, calls []Call) 
 				expires = call.KeepUntil
 			}
 		}
-		if err := o.extend(c.name, expires, frames...); err != nil {
+		if err := o.extend(expires, frames...); err != nil {
 			return err
 		}
 		o.epoch, o.expires = c.epoch, expires
@@ -200,11 +194,11 @@ func (c *dirClaim) PutCalls(_ context.Context, generation uint64, calls []Call) 
 
 // renew writes a file again after a failed sync: how much of it is on disk is unknown.
 func (c *dirClaim) renew(o *open) error {
-	l, err := c.d.readFile(c.name)
+	l, err := o.read(c.id)
 	if err != nil {
 		return err
 	}
-	return c.d.rewrite(o, c.name, l.record, c.epoch)
+	return o.rewrite(l.record, c.epoch)
 }
 
 // End implements Claim.

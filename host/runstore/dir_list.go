@@ -6,13 +6,19 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
 
 // maxListed bounds a record that is kept, in bytes, without its image.
 const maxListed = 64 << 10
+
+// listedFile is a record without its image, and the file that it was read from. A list of a
+// few runs must not read the images of all others each time.
+type listedFile struct {
+	info   fs.FileInfo // nil: it is read again
+	record Record
+}
 
 // List implements Store. A record that vanishes while it runs is left out.
 func (d *Dir) List(ctx context.Context) (out []*Record, _ error) {
@@ -46,14 +52,14 @@ func (d *Dir) List(ctx context.Context) (out []*Record, _ error) {
 // list returns the record of a run for a list, read again if its file is another than it
 // was. Each write to a file makes it longer, or another file.
 func (d *Dir) list(id string) (f listedFile, err error) {
-	info, err := os.Lstat(filepath.Join(d.path, id+recordExt))
+	info, err := os.Lstat(d.at(id, recordExt))
 	if f = d.listed[id]; err == nil && unchanged(f.info, info) {
 		if d.hasEnded(id) || !time.Now().Before(f.record.Expires) {
 			return f, ErrEnded
 		}
 		return f, nil
 	}
-	l, geterr := d.get(id)
+	l, geterr := d.run(id)
 	if geterr != nil {
 		return f, geterr
 	}

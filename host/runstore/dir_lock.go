@@ -62,7 +62,7 @@ func (d *Dir) takeLock(id string) (*dirLock, error) {
 // the lock, so that a process that opened the file before finds it replaced.
 func (l *dirLock) release() {
 	l.once.Do(func() {
-		l.d.closeSound(l.id)
+		l.d.files.closeSound(l.id)
 		if !l.d.has(l.id) {
 			_ = os.Remove(l.name) // a sweep removes what stays
 		}
@@ -114,7 +114,7 @@ func (l *dirLock) next(least uint64) (uint64, error) {
 // storedEpoch returns the newest epoch that the files of a run have. No claim can continue
 // with a damaged file, whatever its epoch.
 func (d *Dir) storedEpoch(id string) (uint64, error) {
-	l, err := d.readFile(filepath.Join(d.path, id+recordExt))
+	l, err := d.read(id)
 	if err == nil {
 		return l.epoch, nil
 	}

@@ -44,7 +44,7 @@ func (d *Dir) sweepRecord(id string, e fs.DirEntry, now time.Time) bool {
 	if err != nil || now.Before(info.ModTime()) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	l, err := d.readFile(filepath.Join(d.path, e.Name()))
+	l, err := d.read(id)
 	if err != nil {
 		return true
 	}
@@ -59,7 +59,7 @@ func (d *Dir) removeExpired(id string, now time.Time) bool {
 		return false
 	}
 	defer l.release()
-	log, err := d.readFile(filepath.Join(d.path, id+recordExt))
+	log, err := d.read(id)
 	if err == nil && !now.Before(log.record.Expires) {
 		return d.deleteRun(id) == nil
 	}
@@ -81,11 +81,9 @@ func (d *Dir) sweepOrphan(e fs.DirEntry, now time.Time) {
 }
 
 // sweepTemp deletes a temporary file that was not written to for an hour.
-func (d *Dir) sweepTemp(e fs.DirEntry, now time.Time) {
+func (d folder) sweepTemp(e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > time.Hour {
-		if err := os.Remove(filepath.Join(d.path, e.Name())); err != nil {
-			return // someone else was faster, or the next sweep meets it again
-		}
+		_ = os.Remove(filepath.Join(d.path, e.Name())) // the next sweep meets what stays
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -106,7 +105,7 @@ func (d *Dir) ListEffects(ctx context.Context) ([]*Effects, error) {
 
 // readEffects reads a journal, how much of its file verifies, and the seals for what
 // comes next.
-func (d *Dir) readEffects(name string) (*Effects, int64, *chain, error) {
+func (d folder) readEffects(name string) (*Effects, int64, *chain, error) {
 	b, err := readRegular(name, maxEffectJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil, ErrNotFound
@@ -186,7 +185,7 @@ func (d *Dir) deleteEffects(runID string, goes func(*Effects) bool) error {
 		return err
 	}
 	defer lock.release()
-	name := filepath.Join(d.path, runID+effectsExt)
+	name := d.at(runID, effectsExt)
 	j, _, _, err := d.readEffects(name)
 	if err != nil || !goes(j) {
 		return ignore(err, ErrNotFound)
@@ -261,7 +260,11 @@ func (o *effectsFile) Put(sync bool, effects ...Effect) error {
 		return o.rewrite()
 	}
 	o.chain = nil // until it is certain what the file holds
-	if err := appendAt(o.name, o.size, b, o.journal.Expires, sync); err != nil {
+	flush := func(*os.File) error { return nil }
+	if sync {
+		flush = durable.Sync
+	}
+	if err := appendAt(o.name, o.size, b, o.journal.Expires, flush); err != nil {
 		return err
 	}
 	o.size, o.chain = o.size+int64(len(b)), c
@@ -297,7 +300,7 @@ func (o *effectsFile) rewrite() error {
 
 // appendAt writes b at the end of what verifies of a file. What a writer that died has
 // left there is cut off.
-func appendAt(name string, size int64, b []byte, expires time.Time, sync bool) error {
+func appendAt(name string, size int64, b []byte, expires time.Time, sync func(*os.File) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -308,8 +311,8 @@ func appendAt(name string, size int64, b []byte, expires time.Time, sync bool) e
 	if err == nil {
 		err = os.Chtimes(name, expires, expires)
 	}
-	if err == nil && sync {
-		err = durable.Sync(f)
+	if err == nil {
+		err = sync(f)
 	}
 	return errors.Join(err, f.Close())
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quoinhq/quoin/internal/durable"
 )
 
 // end puts the result of a run in the place of its record. The result has a file of its own,
@@ -32,14 +34,14 @@ func (d *Dir) end(e *Ended) error {
 	if err := d.makeRoom(int64(len(b))); err != nil {
 		return err
 	}
-	if err := d.replace(name, b, e.Expires); err != nil {
+	if err := durable.Replace(name, b, durable.Options{ModTime: e.Expires}); err != nil {
 		return err
 	}
 	return d.deleteRecord(e.ID)
 }
 
 // makeRoom deletes the results that expire first until another fits.
-func (d *Dir) makeRoom(size int64) error {
+func (d folder) makeRoom(size int64) error {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (d *Dir) Ended(_ context.Context, id string) (*Ended, error) {
 }
 
 // sweepEnded deletes a result if its time is over. Its file says when that is.
-func (d *Dir) sweepEnded(e fs.DirEntry, now time.Time) {
+func (d folder) sweepEnded(e fs.DirEntry, now time.Time) {
 	if info, err := e.Info(); err == nil && !now.Before(info.ModTime()) {
 		_ = os.Remove(filepath.Join(d.path, e.Name())) // the next sweep meets what stays
 	}

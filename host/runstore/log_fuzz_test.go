@@ -87,7 +87,7 @@ func FuzzLog(f *testing.F) {
 		i := min(int(at), len(whole))
 		j := min(i+int(cut), len(whole))
 		b := bytes.Join([][]byte{whole[:i], put, whole[j:]}, nil)
-		d.close("run")
+		d.files.close("run")
 		write(t, d, b)
 		n := stateOf(t, d, states)
 		if n < 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -14,34 +15,31 @@ import (
 
 var _ Scheduler = (*Dir)(nil)
 
-// wokenDir has an empty file for each run that was woken and not claimed since. Its time of
-// modification is when. It is not synced: after the failure of a machine, the records and the
-// store of approvals say what it said.
-const wokenDir = "woken"
+// schedule is what Due has found out before.
+type schedule struct {
+	woken wokenRuns
+
+	mu    sync.Mutex
+	files map[string]known // by run
+}
+
+// known is what a look at a run file has found.
+type known struct {
+	info    fs.FileInfo
+	at      time.Time // see Record.DueAt
+	due     bool
+	expires time.Time
+}
 
 // Wake implements Scheduler.
 func (d *Dir) Wake(_ context.Context, id string) error {
 	if !idPattern.MatchString(id) {
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(d.path, id+recordExt)); err != nil {
+	if _, err := os.Lstat(d.at(id, recordExt)); err != nil {
 		return ignore(err, fs.ErrNotExist)
 	}
-	dir := filepath.Join(d.path, wokenDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, id), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
-	d.schedule.wakes.announce(id)
-	return ignore(err, fs.ErrExist)
-}
-
-// unwake forgets that a run was woken.
-func (d *Dir) unwake(id string) {
-	_ = os.Remove(filepath.Join(d.path, wokenDir, id)) // what stays has the run looked at once more
+	return d.schedule.woken.add(id)
 }
 
 // Due implements Scheduler. It reads the files that have changed since the last call.
@@ -53,7 +51,7 @@ func (d *Dir) Due(ctx context.Context, limit int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	woken, err := d.woken()
+	woken, err := s.woken.since()
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +80,7 @@ func (d *Dir) Due(ctx context.Context, limit int) ([]string, error) {
 	}
 	s.files = files
 	for id := range woken { // their runs have ended
-		d.unwake(id)
+		s.woken.remove(id)
 	}
 	return oldest(due, limit), nil
 }
@@ -100,7 +98,7 @@ func (d *Dir) lookAt(e fs.DirEntry) (known, bool) {
 		return k, true
 	}
 	k = known{info: info}
-	if l, err := d.readFile(filepath.Join(d.path, e.Name())); err == nil && l.record.ID == id {
+	if l, err := d.read(id); err == nil && l.record.ID == id {
 		k.at, k.due = l.record.DueAt()
 		k.expires = l.record.Expires
 	}
@@ -117,10 +115,43 @@ func (d *Dir) isFree(id string) bool {
 	return !d.hasEnded(id)
 }
 
-// woken returns the runs that were woken, and when.
-func (d *Dir) woken() (map[string]time.Time, error) {
+// Watch implements Scheduler. Where the system does not tell of changes in a directory, only
+// what this process has woken is heard of.
+func (d *Dir) Watch(ctx context.Context) <-chan string { return d.schedule.woken.watch(ctx) }
+
+// wokenDir is the directory of a wokenRuns.
+const wokenDir = "woken"
+
+// wokenRuns is a directory with an empty file for each run that was woken and not claimed
+// since. Its time of modification is when. It is not synced: after the failure of a machine,
+// the records and the store of approvals say what it said.
+type wokenRuns struct {
+	dir   string
+	wakes wakes // channels only
+}
+
+// add notes that a run was woken, and tells of it.
+func (r *wokenRuns) add(id string) error {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(r.dir, id), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	r.wakes.announce(id)
+	return ignore(err, fs.ErrExist)
+}
+
+// remove forgets that a run was woken.
+func (r *wokenRuns) remove(id string) {
+	_ = os.Remove(filepath.Join(r.dir, id)) // what stays has the run looked at once more
+}
+
+// since returns the runs that were woken, and when.
+func (r *wokenRuns) since() (map[string]time.Time, error) {
 	out := map[string]time.Time{}
-	entries, err := os.ReadDir(filepath.Join(d.path, wokenDir))
+	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return out, ignore(err, fs.ErrNotExist)
 	}
@@ -134,25 +165,23 @@ func (d *Dir) woken() (map[string]time.Time, error) {
 	return out, nil
 }
 
-// Watch implements Scheduler. Where the system does not tell of changes in a directory, only
-// what this process has woken is heard of.
-func (d *Dir) Watch(ctx context.Context) <-chan string {
-	dir := filepath.Join(d.path, wokenDir)
+// watch returns a channel that tells of the runs that this process or another one wakes.
+func (r *wokenRuns) watch(ctx context.Context) <-chan string {
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
-		if err = errors.Join(os.MkdirAll(dir, 0o700), w.Add(dir)); err != nil {
+		if err = errors.Join(os.MkdirAll(r.dir, 0o700), w.Add(r.dir)); err != nil {
 			_ = w.Close()
 		}
 	}
 	if err == nil {
 		context.AfterFunc(ctx, func() { _ = w.Close() })
-		go d.announceFiles(w)
+		go r.announceFiles(w)
 	}
-	return d.schedule.wakes.watch(ctx)
+	return r.wakes.watch(ctx)
 }
 
 // announceFiles tells of runs that other processes have woken, until the watcher is closed.
-func (d *Dir) announceFiles(w *fsnotify.Watcher) {
+func (r *wokenRuns) announceFiles(w *fsnotify.Watcher) {
 	events, failures := w.Events, w.Errors
 	for events != nil || failures != nil {
 		select {
@@ -160,7 +189,7 @@ func (d *Dir) announceFiles(w *fsnotify.Watcher) {
 			if !ok {
 				events = nil
 			} else if id := filepath.Base(e.Name); e.Has(fsnotify.Create) && idPattern.MatchString(id) {
-				d.schedule.wakes.announce(id)
+				r.wakes.announce(id)
 			}
 		case _, ok := <-failures: // what was lost, Due finds
 			if !ok {
