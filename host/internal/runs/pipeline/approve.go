@@ -35,7 +35,7 @@ func approve(ctx context.Context, c *call) *fault.Rejection {
 		}
 		return c.notMade(fault.Reject(fault.CodeAborted, "The call of %q was given up before it was made.", c.subject.ToolName))
 	}
-	c.decision = a
+	c.consent.decision = a
 	take := c.takeDecision
 	if len(a.Questions) > 0 {
 		take = c.takeAnswers
@@ -59,7 +59,7 @@ func (c *call) takeDecision(ctx context.Context, a *policy.Approval) *fault.Reje
 		return c.notMade(fault.Reject(fault.CodeDenied, "The call of %q was denied: %s.", c.subject.ToolName, whyDenied(a)))
 	}
 	if len(a.EditedInput) == 0 {
-		c.approvals = a.MadeBy()
+		c.consent.approvals = a.MadeBy()
 		return nil
 	}
 	return c.takeEdited(ctx, a)
@@ -84,9 +84,9 @@ func (c *call) takeEdited(ctx context.Context, a *policy.Approval) *fault.Reject
 	if ruling.Block != nil {
 		return c.blocked(ctx, ruling.Block)
 	}
-	c.approvals = nil
+	c.consent.approvals = nil
 	for _, ask := range ruling.Asks {
-		c.approvals = append(c.approvals, catalog.Approval{Hook: ask.Hook, Subject: ask.Subject, ID: a.ID, Edited: true})
+		c.consent.approvals = append(c.consent.approvals, catalog.Approval{Hook: ask.Hook, Subject: ask.Subject, ID: a.ID, Edited: true})
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // ask puts a call to a person. It puts no question if
-// earlier decisions answer every request; else c.question is the approval.
+// earlier decisions answer every request; else c.consent.question is the approval.
 func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	r := c.run
-	asks, c.approvals, err = policy.Unanswered(ctx, r.Env.ApprovalStore, c.subject, asks, time.Now())
+	asks, c.consent.approvals, err = policy.Unanswered(ctx, r.Env.ApprovalStore, c.subject, asks, time.Now())
 	if err != nil || len(asks) == 0 {
 		return err
 	}
@@ -24,25 +24,25 @@ func (c *call) ask(ctx context.Context, asks []policy.Ask) (err error) {
 	if err != nil {
 		return err
 	}
-	a.Granted = c.approvals
+	a.Granted = c.consent.approvals
 	if c.tool != nil {
 		a.SetInputSchema(c.tool.Parameters)
 	}
 	return c.put(a, nil)
 }
 
-// put puts an approval to people; then it is c.question. Resume is what the tool gets back
+// put puts an approval to people; then it is c.consent.question. Resume is what the tool gets back
 // with their answers.
 func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 	r := c.run
-	c.question = nil
+	c.consent.question = nil
 	if d := r.Env.Meters.Approvals.Take(quota.OwnerOf(r.Session), 1); d != nil {
 		r.Env.ReportDenied(r.Session, d)
 		return d
 	}
 	c.Asking = true
 	defer func() {
-		if c.question == nil { // it failed or panicked
+		if c.consent.question == nil { // it failed or panicked
 			c.questionOver()
 		}
 	}()
@@ -50,7 +50,7 @@ func (c *call) put(a *policy.Approval, resume json.RawMessage) error {
 		func(keep time.Time) { r.Calls.Questions.Asked(c.Entry, a.ID, c.subject.Params, resume, keep) },
 		func() { r.Calls.Questions.NotAsked(c.Entry, true) })
 	if err == nil {
-		c.question = a
+		c.consent.question = a
 	}
 	return err
 }

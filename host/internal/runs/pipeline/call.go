@@ -30,12 +30,9 @@ type call struct {
 	subject    policy.Call       // the call as hooks and people see it
 	progress   func(json.RawMessage)
 	budget     queryBudget
-	question   *policy.Approval     // newly put to people
-	decision   *policy.Approval     // what people have decided
-	approvals  []catalog.Approval   // what allowed the call
+	consent    consent
 	effect     int                  // its number in the journal of effects; 0: it has no place there
 	resumption *codemode.Resumption // what the tool asked for and people have answered
-	sentBack   bool                 // to the stage approve, which waits for the question
 	invoked    bool                 // its tool may have taken effect
 	took       time.Duration        // by the tool
 	value      json.RawMessage      // what the guest gets
@@ -43,6 +40,14 @@ type call struct {
 	rejection  *fault.Rejection     // what the guest gets instead
 	next       []*calls.Entry       // calls that have got the slot of this one
 	lost       error                // why the store does not know of next
+}
+
+// consent is what people are asked about a call, and what they have answered.
+type consent struct {
+	question  *policy.Approval   // newly put to them
+	decision  *policy.Approval   // what they have decided
+	approvals []catalog.Approval // what allowed the call
+	sentBack  bool               // to the stage approve, which waits for the question
 }
 
 // notMade marks a rejection of a call that never reached its tool, or that had no effect

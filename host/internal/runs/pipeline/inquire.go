@@ -55,7 +55,7 @@ func (c *call) inquire(ctx context.Context, need *codemode.InputRequired) *fault
 	if err := c.put(a, need.State); err != nil {
 		return c.notAsked(err)
 	}
-	c.sentBack = true
+	c.consent.sentBack = true
 	return nil
 }
 

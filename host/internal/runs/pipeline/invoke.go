@@ -44,7 +44,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 			SessionID: r.Session.SessionID, TurnID: r.Session.TurnID,
 		},
 		Input:      c.input,
-		Approvals:  c.approvals,
+		Approvals:  c.consent.approvals,
 		Progress:   c.progress,
 		Resumption: c.resumption,
 		Ask: func(actx context.Context, q codemode.Question) (codemode.QuestionAnswer, error) {

@@ -51,13 +51,13 @@ func (o callObservation) after(stage string, c *call) {
 			o.observed.Resolved(c.tool, c.input)
 		}
 	case stageAuthorise:
-		Observer{o.run}.observeQuestion(c.Entry, c.question)
+		Observer{o.run}.observeQuestion(c.Entry, c.consent.question)
 	case stageApprove:
-		Observer{o.run}.observeDecision(c.Entry, c.decision)
+		Observer{o.run}.observeDecision(c.Entry, c.consent.decision)
 	case stageInvoke:
-		if c.sentBack {
+		if c.consent.sentBack {
 			o.observed.Asks()
-			Observer{o.run}.observeQuestion(c.Entry, c.question)
+			Observer{o.run}.observeQuestion(c.Entry, c.consent.question)
 		}
 	case stageRecord:
 		c.checkDeclared()
@@ -81,7 +81,7 @@ func (programWatch) before(ctx context.Context, _ string, _ *call) context.Conte
 
 func (programWatch) after(stage string, c *call) {
 	if stage == stageApprove {
-		Observer{c.run}.observeDecision(c.Entry, c.decision)
+		Observer{c.run}.observeDecision(c.Entry, c.consent.decision)
 	}
 }
 

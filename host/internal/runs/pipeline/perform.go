@@ -27,8 +27,8 @@ func (r *Run) guarded(ctx context.Context, c *call, stages []stage, watch callWa
 	}()
 	for i := 0; i < len(stages); i++ {
 		stages[i].step(ctx, c, watch)
-		if c.sentBack {
-			c.sentBack = false
+		if c.consent.sentBack {
+			c.consent.sentBack = false
 			i = slices.IndexFunc(stages, func(s stage) bool { return s.Name == stageApprove }) - 1
 		}
 	}

@@ -46,14 +46,14 @@ func (r *Run) hold(ctx context.Context, pc policy.Call, asks []policy.Ask) ([]*c
 	c := &call{run: r, subject: pc, Entry: &calls.Entry{Call: runstore.Call{Method: calls.MethodExec, Tool: pc.ToolID, Args: pc.Params}}}
 	r.Calls.Hold(c.Entry)
 	err := c.ask(ctx, asks)
-	Observer{r}.observeQuestion(c.Entry, c.question)
-	if c.question == nil {
+	Observer{r}.observeQuestion(c.Entry, c.consent.question)
+	if c.consent.question == nil {
 		r.Calls.Release(c.Entry)
 	}
 	switch {
 	case err != nil:
 		return nil, codemode.Errorf(codemode.CodeInvalidInput, "", codemode.PhaseHost, "%s", c.notAsked(err).Message)
-	case c.question == nil:
+	case c.consent.question == nil:
 		return nil, nil
 	}
 	return r.Calls.Start([]*calls.Entry{c.Entry}), nil

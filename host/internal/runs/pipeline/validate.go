@@ -19,7 +19,7 @@ func validate(_ context.Context, c *call) *fault.Rejection {
 // revalidate checks the input that a person has approved: the tool may be another by
 // now.
 func revalidate(_ context.Context, c *call) *fault.Rejection {
-	if c.decision == nil {
+	if c.consent.decision == nil {
 		return nil
 	}
 	return c.run.checkInput(c.tool, c.input)
