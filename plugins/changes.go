@@ -82,7 +82,7 @@ func (s *Supervisor) remove(p *supervised) {
 	defer p.change.Unlock()
 	p.mu.Lock()
 	old := p.installed
-	p.installed, p.lastError = nil, ""
+	p.installed, p.loads.lastError = nil, ""
 	p.mu.Unlock()
 	s.removeIfUnused(p)
 	p.options.Logger.Info("plugin removed", "plugin", p.id)
@@ -100,7 +100,7 @@ func (s *Supervisor) removeIfUnused(p *supervised) {
 	defer s.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.override != nil || p.installed != nil || p.lastError != "" || p.pendingReloads > 0 {
+	if p.override != nil || p.installed != nil || p.loads.lastError != "" || p.loads.pending > 0 {
 		return
 	}
 	i, known := slices.BinarySearchFunc(s.plugins, p.id, compareID)

@@ -67,7 +67,7 @@ func (g *generation) run(live *Process) {
 		if err == nil && again {
 			err = g.serveRestarted(live)
 		} else if err == nil {
-			g.setStateAndNotify(StateRunning, "", live, live.Describe())
+			g.setDutyAndNotify(onDuty(live))
 		}
 		switch {
 		case err == nil:
@@ -82,7 +82,7 @@ func (g *generation) run(live *Process) {
 		}
 		live = nil
 		if g.life.Err() != nil || g.isRetired() {
-			g.setStateAndNotify(StateStopped, "stopped", nil, nil)
+			g.setDutyAndNotify(offDuty)
 			return
 		}
 		if !g.awaitRestart(err) {
@@ -95,13 +95,13 @@ func (g *generation) run(live *Process) {
 // may be something else than before, and a name that another plugin has by now
 // stays the other's: a plugin must not get by a crash what a reload would refuse.
 func (g *generation) serveRestarted(live *Process) error {
-	desc := live.Describe()
-	if !claimsMore(g.offered(), desc) {
-		g.setStateAndNotify(StateRunning, "", live, desc)
+	now := onDuty(live)
+	if !claimsMore(g.offered(), now.desc) {
+		g.setDutyAndNotify(now)
 		return nil
 	}
 	var news bool
-	err := g.of.accept(g.of, desc, func() { news = g.setState(StateRunning, "", live, desc) })
+	err := g.of.accept(g.of, now.desc, func() { news = g.setDuty(now) })
 	if err != nil {
 		g.noteClose(live.Close())
 		return &StartError{PluginID: g.of.id, Refused: true, Err: err}
@@ -131,12 +131,12 @@ func (g *generation) serve(live *Process) error {
 		err := live.Err()
 		o.Logger.Error("plugin died", "plugin", g.of.id, "error", err)
 		if g.isRetired() {
-			g.setStateAndNotify(StateStopped, "stopped", nil, nil)
+			g.setDutyAndNotify(offDuty)
 		}
 		g.noteClose(live.Close())
 		return err
 	case <-g.life.Done():
-		defer g.setStateAndNotify(StateStopped, "stopped", nil, nil)
+		defer g.setDutyAndNotify(offDuty)
 		if !g.isRetired() || g.of.life.Err() != nil {
 			g.drain(live) // otherwise its calls have had their time
 		}
@@ -161,7 +161,7 @@ func (g *generation) awaitRestart(err error) bool {
 	if errors.As(err, &start) {
 		err = start.Err
 		if start.Refused {
-			g.setStateAndNotify(StateDisabled, err.Error(), nil, nil)
+			g.setDutyAndNotify(duty{state: StateDisabled, reason: err.Error()})
 			return false
 		}
 	}
@@ -170,10 +170,10 @@ func (g *generation) awaitRestart(err error) bool {
 		policy := g.of.options.Restart
 		reason := fmt.Sprintf("it died after %d restarts within %v; last: %v", policy.Budget, policy.Window, err)
 		g.of.options.Logger.Error("plugin disabled", "plugin", g.of.id, "reason", reason)
-		g.setStateAndNotify(StateDisabled, reason, nil, nil)
+		g.setDutyAndNotify(duty{state: StateDisabled, reason: reason})
 		return false
 	}
-	g.setStateAndNotify(StateRestarting, err.Error(), nil, g.offered())
+	g.setDutyAndNotify(duty{state: StateRestarting, reason: err.Error(), desc: g.offered()})
 	g.firstStartDone()
 	due, cancel := g.of.options.clock.After(delay)
 	defer cancel()
@@ -181,7 +181,7 @@ func (g *generation) awaitRestart(err error) bool {
 	case <-due:
 		return true
 	case <-g.life.Done():
-		g.setStateAndNotify(StateStopped, "stopped", nil, nil)
+		g.setDutyAndNotify(offDuty)
 		return false
 	}
 }
@@ -192,20 +192,20 @@ func (g *generation) nextRestart() (time.Duration, bool) {
 	return g.restarts.next(g.of.options.clock.Now())
 }
 
-// setStateAndNotify changes the state in one step and tells the supervisor's owner, unless
-// the generation was retired.
-func (g *generation) setStateAndNotify(s State, reason string, live *Process, desc *protocol.Description) {
-	if g.setState(s, reason, live, desc) {
+// setDutyAndNotify changes the duty and tells the supervisor's owner, unless the generation
+// was retired.
+func (g *generation) setDutyAndNotify(d duty) {
+	if g.setDuty(d) {
 		g.of.changed()
 	}
 }
 
-// setState is set, and leaves the telling to the caller if there is something to tell.
-func (g *generation) setState(s State, reason string, live *Process, desc *protocol.Description) (news bool) {
+// setDuty changes the duty, and leaves the telling to the caller if there is something to tell.
+func (g *generation) setDuty(d duty) (news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	same := g.state == s && g.reason == reason && g.live == live && g.desc == desc
-	g.state, g.reason, g.live, g.desc = s, reason, live, desc
+	same := g.duty == d
+	g.duty = d
 	if !same {
 		close(g.changed)
 		g.changed = make(chan struct{})
@@ -236,7 +236,7 @@ func (g *generation) close() error {
 	g.stop()
 	<-g.stopped
 	g.helpers.Wait()
-	g.setStateAndNotify(StateStopped, "stopped", nil, nil)
+	g.setDutyAndNotify(offDuty)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.closeErr
@@ -381,5 +381,5 @@ func (p *supervised) offered() *protocol.Description {
 func (p *supervised) lastLoad() (mark fingerprint, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.fingerprint, p.lastError != "" || p.installed != nil && p.installed.failed()
+	return p.loads.fingerprint, p.loads.lastError != "" || p.installed != nil && p.installed.failed()
 }

@@ -84,8 +84,8 @@ func (p *supervised) acquireCurrent() (lease, error) {
 	switch {
 	case g != nil:
 		return g.acquire()
-	case p.lastError != "":
-		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.lastError)
+	case p.loads.lastError != "":
+		return lease{}, protocol.NewError(protocol.KindProcess, protocol.CodeDisabled, "plugin %s is disabled: %s", p.id, p.loads.lastError)
 	}
 	return lease{}, unknownPluginError(p.id)
 }

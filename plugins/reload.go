@@ -19,11 +19,11 @@ func (p *supervised) reload(ctx context.Context) error {
 		p.mu.Unlock()
 		return stoppedError(p.id)
 	}
-	t := p.queuedReload
+	t := p.loads.queued
 	if t == nil {
 		t = &reloadRequest{done: make(chan struct{})}
-		p.queuedReload = t
-		p.pendingReloads++
+		p.loads.queued = t
+		p.loads.pending++
 		p.work.Go(func() { p.runReload(t) })
 	}
 	p.mu.Unlock()
@@ -45,9 +45,7 @@ func (p *supervised) runReload(t *reloadRequest) {
 	p.change.Lock()
 	defer p.change.Unlock()
 	p.mu.Lock()
-	p.queuedReload = nil
-	p.mu.Unlock()
-	p.mu.Lock()
+	p.loads.queued = nil
 	first := p.installed == nil
 	p.mu.Unlock()
 	_, t.err = p.replace(p.life, p.findInstalled, false)
@@ -55,7 +53,7 @@ func (p *supervised) runReload(t *reloadRequest) {
 		p.reportReload(t.err, first)
 	}
 	p.mu.Lock()
-	p.pendingReloads--
+	p.loads.pending--
 	p.mu.Unlock()
 }
 
@@ -67,8 +65,8 @@ func (p *supervised) reportReload(err error, first bool) {
 		said = reasonOf(err)
 	}
 	p.mu.Lock()
-	news := p.lastError != said
-	p.lastError = said
+	news := p.loads.lastError != said
+	p.loads.lastError = said
 	before := p.installed
 	p.mu.Unlock()
 	switch {
@@ -127,7 +125,7 @@ func (p *supervised) install(ctx context.Context, g *generation) (old *generatio
 	if !unbind() { // ctx has ended
 		return nil, errors.Join(context.Cause(ctx), live.Close())
 	}
-	g.state, g.live, g.desc = StateRunning, live, live.Describe()
+	g.duty = onDuty(live)
 	err = p.accept(p, g.desc, func() { old = p.swapCurrent(g) })
 	if err != nil {
 		return nil, errors.Join(&StartError{PluginID: p.id, Refused: true, Err: err}, live.Close())
@@ -231,7 +229,7 @@ func (p *supervised) load(ctx context.Context) {
 func (p *supervised) findInstalled() (Candidate, error) {
 	mark := inspectFolder(p.dir).fingerprint
 	p.mu.Lock()
-	p.fingerprint = mark
+	p.loads.fingerprint = mark
 	p.mu.Unlock()
 	found := Find(p.dir)
 	if p.options.bundled(p.id) == nil {
@@ -245,7 +243,7 @@ func (p *supervised) findInstalled() (Candidate, error) {
 func (p *supervised) isInstalled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.installed != nil || p.lastError != ""
+	return p.installed != nil || p.loads.lastError != ""
 }
 
 // close stops the plugin with all its generations and waits.

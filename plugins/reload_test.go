@@ -376,7 +376,7 @@ func TestReplacedGenerationsAreBounded(t *testing.T) {
 func (p *supervised) awaitTurn() {
 	for {
 		p.mu.Lock()
-		waiting := p.queuedReload != nil
+		waiting := p.loads.queued != nil
 		p.mu.Unlock()
 		if waiting {
 			return

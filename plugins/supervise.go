@@ -167,12 +167,12 @@ func (s *Supervisor) Close() error {
 func (p *supervised) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Status{ID: p.id, Dir: p.dir, State: StateStopped, Reason: "stopped", LastError: p.lastError}
+	s := Status{ID: p.id, Dir: p.dir, State: StateStopped, Reason: "stopped", LastError: p.loads.lastError}
 	switch g := p.current(); {
 	case g != nil:
 		g.describe(&s)
-	case p.lastError != "":
-		s.State, s.Reason, s.Generation = StateDisabled, p.lastError, p.lastNumber
+	case p.loads.lastError != "":
+		s.State, s.Reason, s.Generation = StateDisabled, p.loads.lastError, p.lastNumber
 	case !p.closed:
 		s.State, s.Reason = StateStarting, ""
 	}

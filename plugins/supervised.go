@@ -30,17 +30,22 @@ type supervised struct {
 	change sync.Mutex     // held while a generation is being replaced
 	work   sync.WaitGroup // reloads, and generations that retire
 
-	mu             sync.Mutex
-	closed         bool
-	queuedReload   *reloadRequest // a reload that has not started
-	pendingReloads int            // reloads that have not ended
-	lastNumber     int            // number of the newest generation
-	installed      *generation
-	override       *generation
-	retiring       []<-chan struct{} // closed when a replaced generation is gone; oldest first
-	fingerprint    fingerprint       // of the folder, as last loaded or tried
-	lastError      string
-	closeErr       error
+	mu         sync.Mutex
+	closed     bool
+	lastNumber int // number of the newest generation
+	installed  *generation
+	override   *generation
+	retiring   []<-chan struct{} // closed when a replaced generation is gone; oldest first
+	loads      loads
+	closeErr   error
+}
+
+// loads are the loads of a plugin's folder.
+type loads struct {
+	queued      *reloadRequest // a reload that has not started
+	pending     int            // reloads that have not ended
+	fingerprint fingerprint    // of the folder, as last loaded or tried
+	lastError   string         // why the last one failed
 }
 
 // current is the generation that calls go to, or nil. The caller holds mu.
@@ -92,16 +97,27 @@ type generation struct {
 	mu       sync.Mutex
 	found    Candidate // as last started, or tried to
 	restarts restarts
-	state    State
-	changed  chan struct{} // closed, and made again, when the state changes
-	reason   string
-	live     *Process              // set while StateRunning
-	desc     *protocol.Description // what is on offer; nil when disabled or stopped
-	users    int                   // requests to this generation, and holds on it
-	retired  bool                  // replaced: nothing new comes, no death is repaired
-	idle     chan struct{}         // closed when it is retired and without users
+	duty
+	changed  chan struct{} // closed, and made again, when the duty changes
+	users    int           // requests to this generation, and holds on it
+	retired  bool          // replaced: nothing new comes, no death is repaired
+	idle     chan struct{} // closed when it is retired and without users
 	closeErr error
 }
+
+// duty is what a generation does, or why it does nothing.
+type duty struct {
+	state  State
+	reason string
+	live   *Process              // set while StateRunning
+	desc   *protocol.Description // what is on offer; nil when disabled or stopped
+}
+
+// onDuty is the duty of a generation with a live process.
+func onDuty(live *Process) duty { return duty{StateRunning, "", live, live.Describe()} }
+
+// offDuty is the duty of a generation that has ended.
+var offDuty = duty{state: StateStopped, reason: "stopped"}
 
 // lease is the right to one request to a process. It must be given back.
 type lease struct {

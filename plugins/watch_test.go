@@ -358,7 +358,7 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 
 	o := SupervisorOptions{Restart: RestartPolicy{Budget: 2}.withDefaults(&defaultTimes), clock: newStillClock()}
 	v := &watcher{s: &Supervisor{options: o}, clock: o.clock, touched: map[string]bool{"alpha": true}, retries: map[string]*restarts{}}
-	p := &supervised{id: "alpha", lastError: "no"}
+	p := &supervised{id: "alpha", loads: loads{lastError: "no"}}
 	now := folderState{}
 	for i, want := range []bool{true, true, false} {
 		if v.needsReload(p, now) != want {
@@ -369,7 +369,7 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	if !v.needsReload(p, now) {
 		t.Error("a changed plugin is not tried")
 	}
-	p.fingerprint = now.fingerprint
+	p.loads.fingerprint = now.fingerprint
 	if !v.needsReload(p, now) {
 		t.Error("a plugin that was changed since has no fresh tries")
 	}
