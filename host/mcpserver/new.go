@@ -22,7 +22,8 @@ func New(h *host.Host, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, drivers: newDrivers(), times: defaultTimes, started: time.Now()}
+	s := &Server{options: o, host: h, process: rand.Text(), tasks: o.Tasks, times: defaultTimes, started: time.Now()}
+	s.drivers = newDrivers(h, o.Tasks, o.Logger, &s.times)
 	options := &mcp.ServerOptions{
 		Logger: slog.New(quieter{s.options.Logger.Handler()}),
 		// Nothing here logs to clients; list changes are announced.

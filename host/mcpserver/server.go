@@ -88,8 +88,13 @@ type transports struct {
 	cross *http.CrossOriginProtection
 }
 
-// drivers are the tasks that this process drives the runs of.
+// drivers drive the runs of tasks in this process, and keep what comes of them.
 type drivers struct {
+	host  *host.Host
+	kept  *Tasks
+	log   *slog.Logger
+	times *times
+
 	mu    sync.Mutex
 	tasks map[string]*taskDriver
 	open  context.Context // ends with close

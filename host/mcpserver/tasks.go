@@ -165,7 +165,7 @@ func (s *Server) getTask(ctx context.Context, ss *mcp.ServerSession, p *taskPara
 		return nil, err
 	}
 	if len(waiting) == 0 {
-		news := s.drive(c.caller, t.RunID)
+		news := s.drivers.drive(c.caller, t.RunID)
 		timer := time.NewTimer(s.times.taskHold)
 		defer timer.Stop()
 		select {
@@ -218,7 +218,7 @@ func (s *Server) updateTask(ctx context.Context, ss *mcp.ServerSession, p *taskP
 		}
 	}
 	if !t.Status.ended() {
-		s.drive(c.caller, t.RunID)
+		s.drivers.drive(c.caller, t.RunID)
 	}
 	return &acknowledged{ResultType: "complete"}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
@@ -13,48 +14,48 @@ import (
 )
 
 // idle reports whether no client has asked for the task of a driver for a while.
-func (s *Server) idle(d *taskDriver) bool {
+func (s *drivers) idle(d *taskDriver) bool {
 	return time.Since(time.Unix(0, d.asked.Load())) > s.times.driveFor
 }
 
-func newDrivers() *drivers {
-	d := &drivers{tasks: map[string]*taskDriver{}}
-	d.open, d.end = context.WithCancel(context.Background())
-	return d
+func newDrivers(h *host.Host, kept *Tasks, log *slog.Logger, t *times) *drivers {
+	s := &drivers{host: h, kept: kept, log: log, times: t, tasks: map[string]*taskDriver{}}
+	s.open, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // close has all drivers end when their runs come back: at the latest when the host closes.
-func (d *drivers) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.end()
+func (s *drivers) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
 }
 
-// rest waits, and reports whether the server is open then.
-func (d *drivers) rest(wait time.Duration) bool {
+// rest waits, and reports whether they are open then.
+func (s *drivers) rest(wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-d.open.Done():
+	case <-s.open.Done():
 		return false
 	}
 }
 
 // drive continues a run until it ends, waits for people alone, or no client has asked for its
 // task for a while. The channel is closed when there may be news of it.
-func (s *Server) drive(caller host.Session, runID string) <-chan struct{} {
-	s.drivers.mu.Lock()
-	defer s.drivers.mu.Unlock()
-	d := s.drivers.tasks[runID]
+func (s *drivers) drive(caller host.Session, runID string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.tasks[runID]
 	if d == nil {
 		d = &taskDriver{done: make(chan struct{})}
-		if s.drivers.open.Err() != nil {
+		if s.open.Err() != nil {
 			close(d.done)
 			return d.done
 		}
-		s.drivers.tasks[runID] = d
+		s.tasks[runID] = d
 		go s.driveOn(d, caller, runID)
 	}
 	d.asked.Store(time.Now().UnixNano())
@@ -62,22 +63,22 @@ func (s *Server) drive(caller host.Session, runID string) <-chan struct{} {
 }
 
 // driveOn is the goroutine of a driver.
-func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
+func (s *drivers) driveOn(d *taskDriver, caller host.Session, runID string) {
 	defer func() {
-		s.drivers.mu.Lock()
-		defer s.drivers.mu.Unlock()
-		delete(s.drivers.tasks, runID)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.tasks, runID)
 		close(d.done)
 	}()
 	// No request bounds it: a client that goes away finds its task in the state that it has
 	// reached.
-	ctx, unlock, err := s.tasks.driver(s.drivers.open, runID, s.times.driveStep)
+	ctx, unlock, err := s.kept.driver(s.open, runID, s.times.driveStep)
 	if errors.Is(err, context.Canceled) {
-		s.options.Logger.Debug("a task is left to the process that drives it", "run", runID)
+		s.log.Debug("a task is left to the process that drives it", "run", runID)
 		return
 	}
 	if err != nil {
-		s.options.Logger.Warn("a task does not go on now", "run", runID, "error", err)
+		s.log.Warn("a task does not go on now", "run", runID, "error", err)
 		return
 	}
 	defer unlock()
@@ -93,7 +94,7 @@ func (s *Server) driveOn(d *taskDriver, caller host.Session, runID string) {
 			s.host.Abort(context.WithoutCancel(ctx), caller, runID)
 			return
 		}
-		if res.Status != host.StatusWaiting || res.Reason == codemode.ReasonApproval || s.idle(d) || !s.drivers.rest(s.times.driveRest) {
+		if res.Status != host.StatusWaiting || res.Reason == codemode.ReasonApproval || s.idle(d) || !s.rest(s.times.driveRest) {
 			return
 		}
 	}
@@ -107,7 +108,7 @@ type arrival interface {
 
 // enter stores the result of a wait, and tells the host whether it has arrived. It reports
 // whether the wait counts, and whether the task was over before.
-func (s *Server) enter(ctx context.Context, d *taskDriver, runID string, res *host.Result, a arrival) (counts, over bool) {
+func (s *drivers) enter(ctx context.Context, d *taskDriver, runID string, res *host.Result, a arrival) (counts, over bool) {
 	// What the store keeps as the end of the run is no refusal, whatever its reason is.
 	if res.Status == host.StatusFailed && keptForLater(res) && !a.Release() {
 		return false, false
@@ -115,7 +116,7 @@ func (s *Server) enter(ctx context.Context, d *taskDriver, runID string, res *ho
 	over, err := s.keepAll(ctx, d, runID, res)
 	if err != nil {
 		a.Release()
-		s.options.Logger.Warn("what came of a task could not be stored", "run", runID, "error", err)
+		s.log.Warn("what came of a task could not be stored", "run", runID, "error", err)
 		return false, false
 	}
 	a.Done()
@@ -124,21 +125,21 @@ func (s *Server) enter(ctx context.Context, d *taskDriver, runID string, res *ho
 
 // keepAll is keep. Only res has the output of a run that waits, so it is kept as soon as
 // the store takes it.
-func (s *Server) keepAll(ctx context.Context, d *taskDriver, runID string, res *host.Result) (over bool, err error) {
+func (s *drivers) keepAll(ctx context.Context, d *taskDriver, runID string, res *host.Result) (over bool, err error) {
 	for {
 		over, err = s.keep(ctx, runID, res)
 		if err == nil || res.Status != host.StatusWaiting || errors.Is(err, fs.ErrNotExist) ||
-			ctx.Err() != nil || s.idle(d) || !s.drivers.rest(s.times.keepRest) {
+			ctx.Err() != nil || s.idle(d) || !s.rest(s.times.keepRest) {
 			return over, err
 		}
 	}
 }
 
 // keep stores the result of a run. It reports whether the task was over before.
-func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over bool, err error) {
+func (s *drivers) keep(ctx context.Context, runID string, res *host.Result) (over bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.driveStep)
 	defer cancel()
-	err = s.tasks.change(ctx, runID, func(t *task) error {
+	err = s.kept.change(ctx, runID, func(t *task) error {
 		over = t.Status.ended()
 		return t.take(res)
 	})
@@ -146,7 +147,7 @@ func (s *Server) keep(ctx context.Context, runID string, res *host.Result) (over
 		return over, err
 	}
 	// What is too large has ended for its client, and so has its run.
-	return true, s.tasks.change(ctx, runID, func(t *task) error {
+	return true, s.kept.change(ctx, runID, func(t *task) error {
 		t.Output, t.Answers = nil, nil
 		t.fail("what its program has put out is too large for a task: have it return less")
 		return nil
@@ -223,7 +224,7 @@ func (c *toolCall) becomeTask(ctx context.Context, res *host.Result) bool {
 	}
 	slot.task = t
 	if res.Reason != codemode.ReasonApproval {
-		s.drive(c.caller, t.RunID)
+		s.drivers.drive(c.caller, t.RunID)
 	}
 	return true
 }

@@ -190,9 +190,9 @@ func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		docs := &awayTasks{memoryTasks: &memoryTasks{tasks: map[string]memoryTask{}}}
-		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers(), times: defaultTimes}
-		defer s.drivers.close()
-		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+		s := newDrivers(nil, &Tasks{docs: docs}, slog.New(slog.DiscardHandler), &defaultTimes)
+		defer s.close()
+		if err := s.kept.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		waits := &host.Result{Status: host.StatusWaiting, Output: []codemode.Output{{}}}
@@ -202,7 +202,7 @@ func TestOutputIsStoredOnceTheStoreIsBack(t *testing.T) {
 		if over, err := s.keepAll(t.Context(), d, "run_1", waits); over || err != nil {
 			t.Errorf("%v, %v", over, err)
 		}
-		if got, err := s.tasks.get(t.Context(), "run_1"); err != nil || len(got.Output) != 1 {
+		if got, err := s.kept.get(t.Context(), "run_1"); err != nil || len(got.Output) != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		docs.left = 1 << 20
@@ -246,8 +246,8 @@ func TestWhatAWaitOfATaskComesTo(t *testing.T) {
 		"a run that waits":               {host.Result{Status: host.StatusWaiting}, false, false, true, "done ", taskWorking},
 	} {
 		docs := &awayTasks{memoryTasks: &memoryTasks{tasks: map[string]memoryTask{}}}
-		s := &Server{tasks: &Tasks{docs: docs}, drivers: newDrivers(), times: defaultTimes, options: Options{Logger: slog.New(slog.DiscardHandler)}}
-		if err := s.tasks.add(t.Context(), newTask("run_1", time.Now())); err != nil {
+		s := newDrivers(nil, &Tasks{docs: docs}, slog.New(slog.DiscardHandler), &defaultTimes)
+		if err := s.kept.add(t.Context(), newTask("run_1", time.Now())); err != nil {
 			t.Fatal(err)
 		}
 		if tt.away {
@@ -258,9 +258,9 @@ func TestWhatAWaitOfATaskComesTo(t *testing.T) {
 		if counts != tt.counts || over || a.said != tt.said {
 			t.Errorf("%s: counts %v, and it was over before: %v; the host was told %q", name, counts, over, a.said)
 		}
-		if got, err := s.tasks.get(t.Context(), "run_1"); err != nil || got.Status != tt.status {
+		if got, err := s.kept.get(t.Context(), "run_1"); err != nil || got.Status != tt.status {
 			t.Errorf("%s: the task is %+v, %v; want %v", name, got, err, tt.status)
 		}
-		s.drivers.close()
+		s.close()
 	}
 }
