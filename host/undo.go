@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/runs"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -43,10 +44,10 @@ type UndoOptions struct {
 }
 
 // Effects are what the calls of runs have changed.
-type Effects struct{ host *Host }
+type Effects struct{ engine runs.Effects }
 
 // Effects returns what the calls of runs have changed.
-func (h *Host) Effects() Effects { return Effects{h} }
+func (h *Host) Effects() Effects { return Effects{runs.Effects{Engine: h.engine}} }
 
 // Get returns what the calls of a run have changed, of any session;
 // RunEffects.Session says which session the run belongs to. Get calls nothing: it returns
@@ -54,7 +55,7 @@ func (h *Host) Effects() Effects { return Effects{h} }
 // how its calls are undone, for Settings.UndoTTL, if the store is a runstore.EffectStore. The
 // error for another run is an *Error.
 func (e Effects) Get(ctx context.Context, runID string) (*RunEffects, error) {
-	j, err := e.host.engine.Effects(ctx, runID)
+	j, err := e.engine.Get(ctx, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (e Effects) Get(ctx context.Context, runID string) (*RunEffects, error) {
 // List returns the runs of every session that have kept effects, the oldest first. They
 // are without their effects.
 func (e Effects) List(ctx context.Context) ([]*runstore.Effects, error) {
-	return e.host.engine.ListEffects(ctx)
+	return e.engine.List(ctx)
 }
 
 // Undo undoes the effects of a run of the session that has ended: it calls the inverse
@@ -76,7 +77,7 @@ func (e Effects) List(ctx context.Context) ([]*runstore.Effects, error) {
 // The error is an *Error: there is nothing to undo, the run has not ended, or it belongs
 // to another session. When ctx ends, the inverse that is being called is given up.
 func (e Effects) Undo(ctx context.Context, s Session, runID string, o UndoOptions) (*RunEffects, error) {
-	u, err := e.host.engine.Undo(ctx, s, runID, o.Skip)
+	u, err := e.engine.Undo(ctx, s, runID, o.Skip)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func TestAnInverseIsRepeatedOnlyIfItMayBe(t *testing.T) {
 			e := newTestEngine(t, store, nil, tt.tool)
 			e.Views = fixedViews{e.Views.(fixedViews).view, codemode.Errorf(codemode.CodeUnavailable, "", codemode.PhaseHost, "no program starts")}
 			id := journaled(t, store, session, runstore.EffectReverting)
-			u, err := e.Undo(t.Context(), session, id, nil)
+			u, err := Effects{e}.Undo(t.Context(), session, id, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestARunThatGoesOnIsNotUndone(t *testing.T) {
 		}
 	}
 	store.puts = nil
-	_, err := e.Undo(t.Context(), session, id, nil)
+	_, err := Effects{e}.Undo(t.Context(), session, id, nil)
 	var f *codemode.Error
 	if !errors.As(err, &f) || f.Reason != codemode.ReasonRunBusy || len(store.puts) != 0 {
 		t.Errorf("got %v, and the journal %+v", err, store.puts)

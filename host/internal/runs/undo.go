@@ -24,9 +24,12 @@ type Undo struct {
 	Stopped bool             // an inverse has failed, or waits
 }
 
-// Effects is Host.Effects.
-func (e *Engine) Effects(ctx context.Context, runID string) (*runstore.Effects, error) {
-	store, f := e.effectStore()
+// Effects is what host.Effects does.
+type Effects struct{ *Engine }
+
+// Get is host.Effects.Get.
+func (e Effects) Get(ctx context.Context, runID string) (*runstore.Effects, error) {
+	store, f := e.store()
 	if f != nil {
 		return nil, f
 	}
@@ -37,9 +40,9 @@ func (e *Engine) Effects(ctx context.Context, runID string) (*runstore.Effects, 
 	return j, nil
 }
 
-// ListEffects is host.Effects.List.
-func (e *Engine) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
-	store, f := e.effectStore()
+// List is host.Effects.List.
+func (e Effects) List(ctx context.Context) ([]*runstore.Effects, error) {
+	store, f := e.store()
 	if f != nil {
 		return nil, f
 	}
@@ -50,7 +53,7 @@ func (e *Engine) ListEffects(ctx context.Context) ([]*runstore.Effects, error) {
 	return list, nil
 }
 
-func (e *Engine) effectStore() (runstore.EffectStore, *codemode.Error) {
+func (e Effects) store() (runstore.EffectStore, *codemode.Error) {
 	store, ok := e.Store.(runstore.EffectStore)
 	if !ok {
 		return nil, codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonInvalidConfig, codemode.PhaseHost, "the store of this host does not keep how calls are undone: expected a runstore.EffectStore.")
@@ -74,8 +77,8 @@ func failureFromJournal(err error) *codemode.Error {
 }
 
 // Undo is host.Effects.Undo.
-func (e *Engine) Undo(ctx context.Context, s codemode.Session, runID string, skip []string) (*Undo, error) {
-	store, f := e.effectStore()
+func (e Effects) Undo(ctx context.Context, s codemode.Session, runID string, skip []string) (*Undo, error) {
+	store, f := e.store()
 	if f != nil {
 		return nil, f
 	}
@@ -94,7 +97,7 @@ func (e *Engine) Undo(ctx context.Context, s codemode.Session, runID string, ski
 	if f := e.hasEnded(ctx, runID); f != nil {
 		return nil, f
 	}
-	u := &undoing{engine: e, journal: journal, session: s, runID: runID}
+	u := &undoing{engine: e.Engine, journal: journal, session: s, runID: runID}
 	if f := u.skip(skip); f != nil {
 		return nil, f
 	}
@@ -123,7 +126,7 @@ func reversible(s runstore.EffectState) bool {
 }
 
 // hasEnded refuses a run that can still continue.
-func (e *Engine) hasEnded(ctx context.Context, runID string) *codemode.Error {
+func (e Effects) hasEnded(ctx context.Context, runID string) *codemode.Error {
 	goesOn := codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput, "the run has not ended: wait for it, or abort it, and undo it then.")
 	if e.ByID(runID) != nil {
 		return goesOn
