@@ -99,7 +99,7 @@ func checkOwned(r namespaces.Registration, tools []catalog.Tool) error {
 // refresh makes a new view of the embedder's tools and the live plugins.
 // The caller holds mu.
 func (vs *views) refresh() error {
-	vs.saidBefore, vs.said = vs.said, map[string]bool{}
+	vs.said = said{map[string]bool{}, vs.said.now}
 	if err := vs.refreshHooks(); err != nil {
 		return err
 	}

@@ -37,8 +37,7 @@ type views struct {
 	mu   sync.Mutex // orders changes of view; guards plugins and mcp while they start
 	view atomic.Pointer[view.View]
 
-	said, saidBefore map[string]bool // in the log, of the plugins of this view and the one before
-
+	said     said
 	indexing sync.WaitGroup
 	watchers toolWatchers
 }
@@ -74,14 +73,17 @@ func (vs *views) SessionView(s Session) *view.View {
 // programs. No plugin may have it.
 func (vs *views) isBuiltIn(id string) bool { return vs.owners[id] || id == programs.Owner }
 
+// said is what the log has of the plugins of this view and of the one before.
+type said struct{ now, before map[string]bool }
+
 // sayOnce logs what is wrong with the plugins of a view, unless the view before has said it.
 // The caller holds mu.
 func (vs *views) sayOnce(message string, args ...any) {
 	key := fmt.Sprintln(append([]any{message}, args...)...)
-	if !vs.said[key] && !vs.saidBefore[key] {
+	if !vs.said.now[key] && !vs.said.before[key] {
 		vs.log.Error(message, args...)
 	}
-	vs.said[key] = true
+	vs.said.now[key] = true
 }
 
 // layersOf returns the rules for a session.
