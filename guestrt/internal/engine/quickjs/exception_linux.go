@@ -20,7 +20,7 @@ func (v *vm) thrown() *wire.GuestError {
 	if isObject(e) {
 		return v.describeObject(e)
 	}
-	return guestException("Error", v.describePrimitive(e), "")
+	return guestException("Error", j.describePrimitive(e), "")
 }
 
 // thrownError is thrown as a Go error, for the prelude's own mistakes.
@@ -31,30 +31,30 @@ func (v *vm) thrownError() error {
 
 // describeObject reads own data properties of a thrown object.
 func (v *vm) describeObject(e value) *wire.GuestError {
-	message := v.dataProperty(e, "message", maxErrorMessage)
+	message := v.js.dataProperty(e, "message", maxErrorMessage)
 	if !v.js.isError(e) && message == "" {
 		message = "an object was thrown"
 	}
-	name := v.inheritedData(e, "name", maxErrorName)
+	name := v.js.inheritedData(e, "name", maxErrorName)
 	if name == "" {
 		name = "Error"
 	}
-	return guestException(name, message, v.dataProperty(e, "stack", maxErrorStack))
+	return guestException(name, message, v.js.dataProperty(e, "stack", maxErrorStack))
 }
 
 // describePrimitive is the text of a thrown value that is no object.
-func (v *vm) describePrimitive(e value) string {
+func (j js) describePrimitive(e value) string {
 	switch e.tag {
 	case tagSymbol:
 		return "a symbol was thrown"
 	case tagUndefined, tagUninitialized:
 		return "undefined"
 	}
-	s := v.js.toString(e)
-	defer v.js.free(s)
-	text, ok := v.js.text(s, maxErrorMessage)
+	s := j.toString(e)
+	defer j.free(s)
+	text, ok := j.text(s, maxErrorMessage)
 	if !ok {
-		v.js.dropException()
+		j.dropException()
 		return outOfMemory
 	}
 	return text
@@ -62,32 +62,31 @@ func (v *vm) describePrimitive(e value) string {
 
 // dataProperty returns the own string property name of obj, or "" when it
 // does not exist, or it is an accessor, or obj is a proxy.
-func (v *vm) dataProperty(obj value, name string, limit int) string {
-	if !isObject(obj) || v.js.isProxy(obj) {
+func (j js) dataProperty(obj value, name string, limit int) string {
+	if !isObject(obj) || j.isProxy(obj) {
 		return ""
 	}
-	val := v.js.ownData(obj, name)
-	defer v.js.free(val)
+	val := j.ownData(obj, name)
+	defer j.free(val)
 	if !isString(val) {
 		return ""
 	}
-	s, ok := v.js.text(val, limit)
+	s, ok := j.text(val, limit)
 	if !ok {
-		v.js.dropException()
+		j.dropException()
 	}
 	return s
 }
 
 // inheritedData is dataProperty along the prototype chain.
-func (v *vm) inheritedData(obj value, name string, limit int) string {
-	j := v.js
+func (j js) inheritedData(obj value, name string, limit int) string {
 	cur := j.dup(obj)
 	defer func() { j.free(cur) }()
 	for range protoHops {
 		if !isObject(cur) || j.isProxy(cur) {
 			return ""
 		}
-		if s := v.dataProperty(cur, name, limit); s != "" {
+		if s := j.dataProperty(cur, name, limit); s != "" {
 			return s
 		}
 		next := j.prototype(cur)

@@ -31,7 +31,7 @@ func (v *vm) explain(obj, stack value) {
 	}
 	// The engine may still be about to throw obj, or hold another exception.
 	defer v.reinstate(v.setAside())
-	message := v.dataProperty(obj, "message", maxMistake)
+	message := v.js.dataProperty(obj, "message", maxMistake)
 	kind, ok := mistakeIn(message)
 	if !ok {
 		return
