@@ -97,8 +97,11 @@ type File struct {
 	Report *config.Report
 
 	source fileSource
+	asRead
+}
 
-	// As they are read, before Load makes the above of them.
+// asRead is what a File has of its sources before Load makes its fields of that.
+type asRead struct {
 	tools    toolsFile
 	agents   map[string]*toolsFile
 	sessions map[string]*rulesFile
@@ -108,10 +111,9 @@ type File struct {
 	secrets    map[string]map[string]string
 	// clusterSecret is the source of Cluster.Secret.
 	clusterSecret string
-
-	shell       *settings.Settings
-	approvals   []*approvalFile
-	trustedKeys []string
+	shell         *settings.Settings
+	approvals     []*approvalFile
+	trustedKeys   []string
 }
 
 // fileSource is the file that a configuration came from; empty without one.

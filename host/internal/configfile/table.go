@@ -21,15 +21,17 @@ import (
 // newFile returns a File of defaults.
 func newFile() *File {
 	return &File{
-		tools:           toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: host.Settings{Isolation: host.IsolationRequired}.WithDefaults()}},
-		agents:          map[string]*toolsFile{},
-		sessions:        map[string]*rulesFile{},
+		asRead: asRead{
+			tools:      toolsFile{codeMode: codeModeFile{runtime: "quickjs", mode: "only", Settings: host.Settings{Isolation: host.IsolationRequired}.WithDefaults()}},
+			agents:     map[string]*toolsFile{},
+			sessions:   map[string]*rulesFile{},
+			secrets:    map[string]map[string]string{},
+			shell:      newShell(),
+			mcp:        map[string]*mcp.Server{},
+			mcpSecrets: map[string]string{},
+		},
 		PluginConfig:    map[string]json.RawMessage{},
 		PluginSecrets:   map[string]map[string]plugins.SecretSource{},
-		secrets:         map[string]map[string]string{},
-		shell:           newShell(),
-		mcp:             map[string]*mcp.Server{},
-		mcpSecrets:      map[string]string{},
 		PluginHooks:     map[string][]string{},
 		QuestionTimeout: policy.DefaultApprovalTimeout,
 		KeepPrograms:    host.DefaultKeepPrograms,
