@@ -86,7 +86,7 @@ func TestAResultInGo(t *testing.T) {
 type endingStore struct {
 	runstore.Store
 	ending chan struct{} // receives when a run is about to end
-	waits  chan struct{} // receives each time a wait looks after the store
+	waits  chan struct{} // has the newest look of a wait after the store
 }
 
 func (s *endingStore) Health(context.Context) runstore.Health {
@@ -106,6 +106,10 @@ func (s *endingStore) Claim(ctx context.Context, id string) (runstore.Claim, err
 }
 
 func (s *endingStore) end(ctx context.Context, claim runstore.Claim, e *runstore.Ended) error {
+	select {
+	case <-s.waits: // the first wait has looked
+	default:
+	}
 	s.ending <- struct{}{}
 	<-s.waits
 	return claim.End(ctx, e)
@@ -116,7 +120,7 @@ func (s *endingStore) end(ctx context.Context, claim runstore.Claim, e *runstore
 func TestAWaitThatMeetsTheEndOfAnother(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := &endingStore{Store: openDir(t, mkdir(t)), ending: make(chan struct{}), waits: make(chan struct{})}
+	store := &endingStore{Store: openDir(t, mkdir(t)), ending: make(chan struct{}), waits: make(chan struct{}, 1)}
 	h := start(t, host.Config{Store: store})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
 	first := make(chan *host.Delivery)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,7 +174,7 @@ func TestNoMoreRunsAreSuspendedThanMayBe(t *testing.T) {
 func TestASuspendedRunExpires(t *testing.T) {
 	const ttl = 10 * time.Minute
 	InBubble(t, func(t *testing.T) {
-		var deleted []string
+		var deleted atomic.Int32
 		slow, store := NewGate(), &Seam{Store: &runstore.Memory{}}
 		h := Start(t, Setup{Settings: codemode.Settings{SnapshotTTL: ttl}, Store: store, Tools: []catalog.Tool{slow.Tool("slow")}})
 		id := WantWaiting(t, h.Run(func(g *Guest) any {
@@ -183,20 +184,20 @@ func TestASuspendedRunExpires(t *testing.T) {
 			}
 		}), codemode.ReasonPendingTools)
 		store.Delete = func(ctx context.Context, c runstore.Claim) error {
-			deleted = append(deleted, id)
+			deleted.Add(1)
 			return c.Delete(ctx)
 		}
 		time.Sleep(ttl - time.Second)
 		WantWaiting(t, h.Resume(id), codemode.ReasonPendingTools)
 		time.Sleep(ttl - time.Second)
 		synctest.Wait()
-		if len(slow.Ended) != 0 || len(deleted) != 0 {
+		if len(slow.Ended) != 0 || deleted.Load() != 0 {
 			t.Error("it expired before its time")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if len(slow.Ended) != 1 || len(deleted) != 1 {
-			t.Errorf("%d calls were cut off and %d runs deleted", len(slow.Ended), len(deleted))
+		if len(slow.Ended) != 1 || deleted.Load() != 1 {
+			t.Errorf("%d calls were cut off and %d runs deleted", len(slow.Ended), deleted.Load())
 		}
 		WantFailure(t, h.Resume(id), codemode.CodeInvalidInput, codemode.ReasonRunExpired, codemode.PhaseInput)
 	})
