@@ -7,6 +7,8 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/go-sourcemap/sourcemap"
+
+	"github.com/quoinhq/quoin/internal/wire"
 )
 
 // unexpectedExport is the parser's complaint about an export declaration inside
@@ -200,4 +202,19 @@ func unusedName(text, prefix string, length int) string {
 			return name
 		}
 	}
+}
+
+// refuseModules refuses a program that uses modules at a place of the engine's
+// program.
+func refuseModules(p *positions, where place) *wire.GuestError {
+	g := refuse(wire.ReasonModuleAccess, "code mode module access is disabled. "+
+		"Remove import, export and require, and use the globals: tools, namespaces, text, json and the standard JavaScript objects. "+
+		"What reaches files and networks is a tool: await tools.search(\"words\") finds it")
+	if where.line == 0 {
+		return g
+	}
+	if line, col, ok := p.original(where.line, where.col); ok {
+		g.Message += " (" + at(p.lang, line, col) + ")"
+	}
+	return g
 }

@@ -102,21 +102,6 @@ func refuseShell() *wire.GuestError {
 		"write JavaScript that calls tools, for example: return await tools.search(\"files\")")
 }
 
-// refuseModules refuses a program that uses modules at a place of the engine's
-// program.
-func refuseModules(p *positions, where place) *wire.GuestError {
-	g := refuse(wire.ReasonModuleAccess, "code mode module access is disabled. "+
-		"Remove import, export and require, and use the globals: tools, namespaces, text, json and the standard JavaScript objects. "+
-		"What reaches files and networks is a tool: await tools.search(\"words\") finds it")
-	if where.line == 0 {
-		return g
-	}
-	if line, col, ok := p.original(where.line, where.col); ok {
-		g.Message += " (" + at(p.lang, line, col) + ")"
-	}
-	return g
-}
-
 // quote bounds a name of the caller's before it goes into a message.
 func quote(s string) string {
 	const most = 40

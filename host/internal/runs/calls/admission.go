@@ -2,10 +2,8 @@ package calls
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
@@ -98,7 +96,7 @@ func (t *Table) add(q wire.Request) *Entry {
 		Target:         q.Target,
 		Path:           q.Path,
 		Args:           bytes.Clone(q.Args), // a part of the report would keep the whole report
-		IdempotencyKey: cmp.Or(t.key, t.runID+":"+strconv.FormatUint(q.ID, 10)),
+		IdempotencyKey: t.idempotencyKey(q.ID),
 		State:          runstore.CallQueued,
 	}}
 	t.byID[c.ID] = c

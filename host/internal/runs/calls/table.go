@@ -46,9 +46,6 @@ func New(runID string, slots int, busy *InFlight, times *timing.Times, a Account
 // TimesLocked returns how often the table was locked.
 func (t *Table) TimesLocked() uint64 { return t.mu.TimesTaken() }
 
-// UseKey has every call of the run use one idempotency key. It comes before the first call.
-func (t *Table) UseKey(key string) { t.key = key }
-
 // CallContext returns the context under which a call is performed. It ends with parent,
 // when the guest cancels the call, or with done.
 func (t *Table) CallContext(parent context.Context, c *Entry) (ctx context.Context, done func()) {
