@@ -42,7 +42,7 @@ func TestPreviousVersionAlsoInPostgres(t *testing.T) {
 	old := buildPrevious(t, commit, filepath.Join(dir, "previous"))
 	now := buildThis(t, dir, old)
 	ledger := filepath.Join(dir, "plugins", "ledger")
-	runGo(t, ".", "build", "-pgo=off", "-trimpath", "-o", filepath.Join(ledger, "ledger"), "./testdata/ledger")
+	runGo(t, ".", "build", "-pgo=off", "-o", filepath.Join(ledger, "ledger"), "./testdata/ledger")
 	writeFile(t, filepath.Join(ledger, "plugin.json"), `{"id": "ledger", "version": "1.0.0", "protocol": 2, "command": "./ledger", "configSchema": {"type": "object"}}`)
 	stores := map[string]func(t *testing.T) string{"directory": func(*testing.T) string { return "" }}
 	if err := postgrestest.Missing(); err != nil {
@@ -76,7 +76,7 @@ func buildPrevious(t *testing.T, commit, dir string) installation {
 		t.Fatalf("the tree of %s: %v: %s", commit, err, out)
 	}
 	v := installation{filepath.Join(dir, "bin", "quoin"), filepath.Join(dir, "bin", "quoin-guest")}
-	runGo(t, dir, "build", "-pgo=off", "-trimpath", "-o", v.quoin, "./host/cmd/quoin")
+	runGo(t, dir, "build", "-pgo=off", "-o", v.quoin, "./host/cmd/quoin")
 	runGo(t, dir, "run", "-pgo=off", "./guestrt/cmd/quoin-optimize", "-o", v.guest)
 	return v
 }
@@ -86,7 +86,7 @@ func buildPrevious(t *testing.T, commit, dir string) installation {
 func buildThis(t *testing.T, dir string, old installation) installation {
 	t.Helper()
 	v := installation{quoin: filepath.Join(dir, "quoin")}
-	runGo(t, ".", "build", "-pgo=off", "-trimpath", "-o", v.quoin, ".")
+	runGo(t, ".", "build", "-pgo=off", "-o", v.quoin, ".")
 	var err error
 	if v.guest, err = hosttest.DefaultGuest(); err != nil {
 		t.Fatal(err)
