@@ -164,7 +164,7 @@ func TestAProgramsExceptionIsNoFaultOfTheHost(t *testing.T) {
 			t.Errorf("the event has the code %q", e.Code)
 		}
 	}
-	want := "# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.\n" +
+	want := "# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or the code of the failure; program_error for an exception of the program.\n" +
 		"# TYPE quoin_runs_ended_total counter\nquoin_runs_ended_total{code=\"program_error\"} 2\n"
 	if err := testutil.GatherAndCompare(h.Metrics(), strings.NewReader(want), "quoin_runs_ended_total"); err != nil {
 		t.Error(err)
@@ -225,7 +225,7 @@ quoin_refusals_total{code="invalid_input",tool="wait"} 1
 # TYPE quoin_runs gauge
 quoin_runs{state="active"} 0
 quoin_runs{state="suspended"} 1
-# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.
+# HELP quoin_runs_ended_total Runs that have ended, by the code of their result, which is completed or the code of the failure; program_error for an exception of the program.
 # TYPE quoin_runs_ended_total counter
 quoin_runs_ended_total{code="completed"} 3
 quoin_runs_ended_total{code="output_limit_exceeded"} 1

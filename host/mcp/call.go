@@ -25,7 +25,7 @@ type call struct {
 func (c *call) make(ctx context.Context) (json.RawMessage, error) {
 	again, err := resumptionOf(c.Resumption)
 	if err != nil {
-		return nil, &Error{Code: CodeInvalidReply, Server: c.name, Message: fmt.Sprintf("The call of %q of MCP server %s cannot go on: %v", c.Tool, c.name, err), Unknown: true, Err: err}
+		return nil, &Error{Code: CodeInvalidReply, Server: c.name, Message: fmt.Sprintf("The call of %q of MCP server %s cannot continue: %v", c.Tool, c.name, err), Unknown: true, Err: err}
 	}
 	if again != nil && again.Kind == resumeVisit && again.refused {
 		return nil, &Error{Code: CodeDeclined, Server: c.name, Message: fmt.Sprintf("A person did not agree to what MCP server %s asks before %q.", c.name, c.Tool)}

@@ -78,7 +78,7 @@ func (s *drivers) driveOn(d *taskDriver, caller host.Session, runID string) {
 		return
 	}
 	if err != nil {
-		s.log.Warn("a task does not go on now", "run", runID, "error", err)
+		s.log.Warn("a task cannot continue now", "run", runID, "error", err)
 		return
 	}
 	defer unlock()

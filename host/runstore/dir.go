@@ -124,7 +124,7 @@ func (d *Dir) Cipher(purpose string) (cipher.AEAD, error) { return d.Key().Ciphe
 // Key returns the key of the directory.
 func (d *Dir) Key() *Key { return &Key{d.key} }
 
-// folder is the files of a directory: those of a run have its id as their name, and the key
+// folder is the files of a directory: a file of a run has its id as its name, and the key
 // seals them.
 type folder struct {
 	path string

@@ -15,7 +15,7 @@ import (
 // is wrong.
 const clockVariable = "QUOIN_CHAOS_CLOCK"
 
-// jumps says whether the instructions of wrongClock are those of this processor.
+// jumps says whether this processor has the instructions that wrongClock writes.
 const jumps = runtime.GOARCH == "amd64"
 
 // wrongClock makes the wall clock of a program wrong, and leaves its monotonic one alone. It

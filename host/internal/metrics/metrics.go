@@ -57,7 +57,7 @@ func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) makeRuns() {
 	m.runs.started = m.counter("runs_started_total", "Cells that exec has started to run.")
-	m.runs.ended = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or that of the failure; program_error for an exception of the program.", "code")
+	m.runs.ended = m.counters("runs_ended_total", "Runs that have ended, by the code of their result, which is completed or the code of the failure; program_error for an exception of the program.", "code")
 	m.runs.suspended = m.counters("runs_suspended_total", "Times a run was suspended, by reason.", "reason")
 	m.runs.resumed = m.counter("runs_resumed_total", "Times a suspended run was taken up by wait.")
 	m.runs.refused = m.counters("refusals_total", "Calls of exec and wait that were refused before anything ran, by code.", "tool", "code")
@@ -70,7 +70,7 @@ func (m *Metrics) makeRuns() {
 	m.guests.limits = m.counters("limits_hit_total", "Times a limit was hit, by limit.", "limit")
 	m.losses.records = m.counter("trajectory_failures_total", "Events that the trajectory sink did not take.")
 	m.losses.panics = m.counters("panics_total", "Panics that were recovered from, by what was going on. Each is a mistake in the host or in the embedder's code, and is in the log with its stack.", "during")
-	m.losses.denied = m.counters("quota_denied_total", "Times something was refused because a quota was used up, by quota and by whose it is: session, agent or host.", "quota", "of")
+	m.losses.denied = m.counters("quota_denied_total", "Times something was refused because a quota was used up, by quota and by who has it: a session, an agent or the host.", "quota", "of")
 	m.losses.writes = m.counter("store_writes_fenced_total", "Writes of runs that the store refused because another host had taken the run over.")
 	m.runs.routed = m.counters("requests_routed_total", "Requests for runs that were passed to the host which holds the run, by outcome: answered or unanswered.", "outcome")
 	m.losses.events = m.counter("subscriber_events_missed_total", "Events that a subscriber was too slow for.")

@@ -72,7 +72,7 @@ func (d *driver) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	}
 	moved, err := d.run.env.Home.LetGoOfMoved(d.run.Background(), since)
 	if err != nil {
-		d.run.env.Logger.Error("the store does not say which suspended runs it has; those of other processes may take places here", "error", err)
+		d.run.env.Logger.Error("the store does not say which suspended runs it has; runs of other processes may take places here", "error", err)
 	}
 	return moved
 }
