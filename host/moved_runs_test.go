@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/codemode"
@@ -10,7 +12,7 @@ import (
 
 // TestRunsThatHaveMovedTakeNoPlaces: runs are suspended at one host and end at another, one
 // after the other. The first host does not hear of that, and has places for more all the
-// same.
+// same, also if the store is slow.
 func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 	t.Parallel()
 	const places = 2
@@ -24,7 +26,7 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return host.Config{Store: dir}
+			return host.Config{Store: slowList{dir}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,6 +38,7 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 			}
 			first, second := at("first"), at("second")
 			suspended := func() string {
+				t.Helper()
 				return wantWaiting(t, exec(first, `await yield_control(); await yield_control(); return 1`), codemode.ReasonYield)
 			}
 			for range 2*places + 1 {
@@ -57,10 +60,17 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 				id = suspended()
 			}
 			wantFailure(t, exec(first, `await yield_control()`), codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost)
-			for range 2 {
-				first.Wait(t.Context(), me, id)
-			}
+			wantWaiting(t, first.Wait(t.Context(), me, id), codemode.ReasonYield)
+			wantValue(t, first.Wait(t.Context(), me, id), "1")
 			suspended()
 		})
 	}
+}
+
+// slowList is a directory of runs that takes its time to list them.
+type slowList struct{ *runstore.Dir }
+
+func (s slowList) List(ctx context.Context) ([]*runstore.Record, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Dir.List(ctx)
 }

@@ -50,10 +50,12 @@ type Moved struct {
 func NewMoved(e *run.Env, runs Runs) *Moved { return &Moved{env: e, runs: runs} }
 
 // LetGo releases idle runs that have moved. It reports whether there were any since a
-// moment.
+// moment. A look that has found one does not delay the next: there are no more such looks
+// than runs that have moved.
 func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	found := false
 	m.pace.look(func() {
 		idle := m.Idle()
 		if len(idle) == 0 {
@@ -61,9 +63,12 @@ func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err err
 		}
 		var records []*runstore.Record
 		if records, err = m.env.Store.List(ctx); err == nil && LeaveMoved(idle, records) > 0 {
-			m.found = time.Now()
+			found, m.found = true, time.Now()
 		}
 	})
+	if found {
+		m.pace.next = time.Time{}
+	}
 	return m.found.After(since), err
 }
 
