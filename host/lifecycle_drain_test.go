@@ -149,15 +149,6 @@ var suspendCases = []lifecycleCase{
 		w.open("a")
 		w.value(w.wait(id), `"through"`)
 	}},
-	{name: "more than may be suspended", cfg: func(c *host.Config) { c.Settings.MaxSuspended = 1 }, do: func(w *world) {
-		id := w.exec(`await yield_control(); return 1`, codemode.ReasonYield)
-		w.failed(exec(w.h, `await yield_control()`), codemode.CodeInvalidInput, codemode.ReasonTooManySuspended)
-		w.value(w.wait(id), `1`)
-		w.value(w.wait(w.exec(`await yield_control(); return 2`, codemode.ReasonYield)), `2`)
-	}},
-	{name: "an image that is too large", cfg: func(c *host.Config) { c.Settings.MaxSnapshot = 1 << 10 }, do: func(w *world) {
-		w.failed(exec(w.h, `await yield_control()`), codemode.CodeSnapshotLimit, "")
-	}},
 	{name: "a shutdown", do: func(w *world) {
 		done := w.background(func() *host.Result { return exec(w.h, `return await tools.again()`) })
 		w.entered("again")

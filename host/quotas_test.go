@@ -179,8 +179,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		for i := range 4 {
 			wantWaiting(t, run(h, host.Session{AgentID: "x", SessionID: fmt.Sprint(i)}, `await yield_control()`), codemode.ReasonYield)
 		}
-		r := run(h, host.Session{AgentID: "x", SessionID: "5"}, `await yield_control()`)
-		if !strings.Contains(r.Error, "this agent has 4") {
+		if r := run(h, host.Session{AgentID: "x", SessionID: "5"}, `await yield_control()`); !strings.Contains(r.Error, "this agent has 4") {
 			t.Error(show(r))
 		}
 		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), codemode.ReasonYield)
@@ -197,8 +196,7 @@ func TestMalloryTakesAllSheCan(t *testing.T) {
 		for range cap(ended) {
 			<-ended
 		}
-		r := h.Exec(ctx, alice, host.ExecInput{Code: `return 2`})
-		wantValue(t, r, "2")
+		wantValue(t, run(h, alice, `return 2`), "2")
 	})
 	t.Run("a worker in vain", func(t *testing.T) {
 		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
