@@ -127,8 +127,8 @@ test-all: ## Run every test and a short soak; builds the TypeScript compiler fir
 	@for m in $(MODULES); do (cd $$m && $(TEST) ./...) || exit 1; done
 
 .PHONY: race
-race: ## Run every test under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -pgo=off -timeout 60m ./...
+race: ## Run the tests but for the longest under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(TEST) -race -timeout 60m -short ./...
 
 NATIVETAGS = quickjs_c,netgo,osusergo
 

@@ -32,7 +32,7 @@ const (
 	ToolWait = "wait"
 )
 
-// LetGoOfMoved releases idle runs that other processes have by now.
-func (e *Engine) LetGoOfMoved(ctx context.Context, since time.Time) (bool, error) {
-	return e.moved.LetGo(ctx, since)
+// MakeRoom releases idle runs that other processes have by now.
+func (e *Engine) MakeRoom(ctx context.Context, since time.Time) (bool, error) {
+	return e.moved.MakeRoom(ctx, since)
 }

@@ -21,12 +21,12 @@ import (
 // fakeHome is an engine as a driver sees it.
 type fakeHome struct{ closing bool }
 
-func (h *fakeHome) IsClosing() bool                                     { return h.closing }
-func (*fakeHome) Remove(*Run)                                           {}
-func (*fakeHome) Remember(string, codemode.Session, *codemode.Error)    {}
-func (*fakeHome) LeftDue(string)                                        {}
-func (*fakeHome) LetGoOfMoved(context.Context, time.Time) (bool, error) { return false, nil }
-func (*fakeHome) KeepBuild(context.Context, guests.Pool)                {}
+func (h *fakeHome) IsClosing() bool                                  { return h.closing }
+func (*fakeHome) Remove(*Run)                                        {}
+func (*fakeHome) Remember(string, codemode.Session, *codemode.Error) {}
+func (*fakeHome) LeftDue(string)                                     {}
+func (*fakeHome) MakeRoom(context.Context, time.Time) (bool, error)  { return false, nil }
+func (*fakeHome) KeepBuild(context.Context, guests.Pool)             {}
 
 // newDrivenRun returns an active run without a guest. The caller of its driver waits for a
 // minute.

@@ -51,9 +51,9 @@ type Home interface {
 	// LeftDue tells other hosts of a run that can continue and that this one is about to
 	// release.
 	LeftDue(id string)
-	// LetGoOfMoved releases runs that other processes have, and reports whether it did since
+	// MakeRoom releases runs that other processes have, and reports whether it did since
 	// a moment.
-	LetGoOfMoved(ctx context.Context, since time.Time) (moved bool, err error)
+	MakeRoom(ctx context.Context, since time.Time) (moved bool, err error)
 	// KeepBuild keeps the build of a guest that a stored run needs.
 	KeepBuild(ctx context.Context, pool guests.Pool)
 }

@@ -70,7 +70,7 @@ func (d *driver) mayFindRoom(f *codemode.Error, since time.Time) bool {
 	if f == nil || !errors.As(f.Err, &denied) {
 		return false
 	}
-	moved, err := d.run.env.Home.LetGoOfMoved(d.run.Background(), since)
+	moved, err := d.run.env.Home.MakeRoom(d.run.Background(), since)
 	if err != nil {
 		d.run.env.Logger.Error("the store does not say which suspended runs it has; runs of other processes may take places here", "error", err)
 	}

@@ -49,27 +49,38 @@ type Moved struct {
 
 func NewMoved(e *run.Env, runs Runs) *Moved { return &Moved{env: e, runs: runs} }
 
-// LetGo releases idle runs that have moved. It reports whether there were any since a
-// moment. A look that has found one does not delay the next: there are no more such looks
-// than runs that have moved.
-func (m *Moved) LetGo(ctx context.Context, since time.Time) (moved bool, err error) {
+// LetGo releases idle runs that have moved.
+func (m *Moved) LetGo(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := m.look(ctx)
+	return err
+}
+
+// MakeRoom is LetGo for a run that was refused a place at a moment, which programs can cause
+// often: looks that find nothing are paced. It reports whether any was released since then.
+func (m *Moved) MakeRoom(ctx context.Context, since time.Time) (moved bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := false
-	m.pace.look(func() {
-		idle := m.Idle()
-		if len(idle) == 0 {
-			return
-		}
-		var records []*runstore.Record
-		if records, err = m.env.Store.List(ctx); err == nil && LeaveMoved(idle, records) > 0 {
-			found, m.found = true, time.Now()
-		}
-	})
-	if found {
+	m.pace.look(func() { found, err = m.look(ctx) })
+	if found { // there are no more such looks than runs that have moved
 		m.pace.next = time.Time{}
 	}
 	return m.found.After(since), err
+}
+
+func (m *Moved) look(ctx context.Context) (found bool, _ error) {
+	idle := m.Idle()
+	if len(idle) == 0 {
+		return false, nil
+	}
+	records, err := m.env.Store.List(ctx)
+	if err != nil || LeaveMoved(idle, records) == 0 {
+		return false, err
+	}
+	m.found = time.Now()
+	return true, nil
 }
 
 // LeaveMoved releases those runs that the store no longer has as they were, and returns how

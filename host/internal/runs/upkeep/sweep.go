@@ -57,7 +57,7 @@ func (e *Sweeper) sweepOnce(ctx context.Context) {
 	if _, err := e.Store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		e.Logger.Error("expired runs were not deleted", "error", err)
 	}
-	if _, err := e.moved.LetGo(ctx, time.Now()); err != nil && ctx.Err() == nil {
+	if err := e.moved.LetGo(ctx); err != nil && ctx.Err() == nil {
 		e.Logger.Error("runs that other processes have were not forgotten", "error", err)
 	}
 	if err := e.ApprovalStore.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
