@@ -12,6 +12,7 @@ import (
 
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/cluster"
 	"github.com/quoinhq/quoin/host/internal/runs/drive"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	. "github.com/quoinhq/quoin/host/internal/runs/runstest"
@@ -417,5 +418,42 @@ func TestARunWithoutAnImageMakesNoCall(t *testing.T) {
 		if paid.Len() != 0 {
 			t.Error("a call was made without an image")
 		}
+	})
+}
+
+// otherHost has the runs that it is asked for.
+type otherHost struct{ *Seam }
+
+func (otherHost) Host() string                            { return "this" }
+func (otherHost) Advertise(context.Context, string) error { return nil }
+
+func (otherHost) Owner(context.Context, string) (runstore.Owner, error) {
+	return runstore.Owner{Host: "other", Address: "other:1", Epoch: 2}, nil
+}
+
+func (otherHost) Peers(context.Context, int) ([]runstore.Peer, error) {
+	return []runstore.Peer{{Host: "other"}}, nil
+}
+
+// Ask implements run.PeerHosts.
+func (otherHost) Ask(context.Context, string, *cluster.Request, func(*cluster.Frame)) (*cluster.Reply, error) {
+	return &cluster.Reply{Result: &codemode.Result{Status: codemode.StatusCompleted, Value: json.RawMessage(`"there"`)}}, nil
+}
+
+// TestACallerFollowsARunThatMoves: another host takes the run while a caller waits for it here.
+func TestACallerFollowsARunThatMoves(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		fenced := func(context.Context, runstore.Claim, uint64, []runstore.Call) error { return runstore.ErrFenced }
+		store := otherHost{&Seam{Store: NewKept(), PutCalls: fenced}}
+		slow, still := NewGate(), NewGate()
+		h := Start(t, Setup{Store: store, Tools: []catalog.Tool{slow.Tool("slow"), still.Tool("still")}, Config: func(c *run.Config) { c.Peers = store }})
+		id := WantWaiting(t, h.RunFor(time.Millisecond, func(g *Guest) any {
+			g.Go("slow", nil)
+			return g.Call("still", nil)
+		}), codemode.ReasonPendingTools)
+		res := Later(func() *codemode.Result { return h.Resume(id) })
+		synctest.Wait()
+		close(slow.Open)
+		WantValue(t, <-res, `"there"`)
 	})
 }
