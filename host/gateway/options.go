@@ -82,7 +82,7 @@ type Options struct {
 // filled checks the options and returns them with their defaults.
 func (o Options) filled() (Options, error) {
 	if o.Token != "" {
-		if err := checkToken(o.Token); err != nil {
+		if err := checkTokenForm(o.Token); err != nil {
 			return o, err
 		}
 	}

@@ -99,12 +99,8 @@ const keyBytes = 32
 // key is enough to forge a guest image.
 func readKey(path string) ([]byte, error) {
 	key, err := durable.ReadPrivate(path, maxHeader)
-	var open *durable.NotPrivateError
-	if errors.As(err, &open) {
-		return nil, fmt.Errorf("key file %w", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("key file: %w", err)
 	}
 	if len(key) != keyBytes {
 		return nil, fmt.Errorf("key file %s holds %d bytes, expected %d: remove it to start with a new key (runs suspended under the old one are lost)", path, len(key), keyBytes)

@@ -19,22 +19,18 @@ const (
 // anything to group or others. Space around the token is dropped.
 func ReadToken(path string) (string, error) {
 	b, err := durable.ReadPrivate(path, maxToken+64)
-	var open *durable.NotPrivateError
-	switch {
-	case errors.As(err, &open), errors.Is(err, durable.ErrNotRegular):
-		return "", fmt.Errorf("token file %w", err)
-	case err != nil:
+	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)
 	}
 	token := strings.TrimSpace(string(b))
-	if err := checkToken(token); err != nil {
+	if err := checkTokenForm(token); err != nil {
 		return "", fmt.Errorf("token file %s: %w", path, err)
 	}
 	return token, nil
 }
 
-// checkToken checks the form of a token. Its errors never contain the token.
-func checkToken(t string) error {
+// checkTokenForm checks the form of a token. Its errors never contain the token.
+func checkTokenForm(t string) error {
 	if len(t) < minToken || len(t) > maxToken {
 		return fmt.Errorf("the token has %d characters, expected %d to %d; openssl rand -hex 32 makes one", len(t), minToken, maxToken)
 	}

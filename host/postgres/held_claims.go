@@ -95,9 +95,3 @@ const maxID = 128
 
 // maxOwned bounds what a host is told at once that it owns. It claims far less.
 const maxOwned = 1 << 17
-
-// live is the condition that a host, the SQL expression h, owned its runs when the statement
-// started: it sees no lease that was renewed since, and may have waited for longer than one.
-func live(h string) string {
-	return "EXISTS (SELECT FROM quoin.hosts h WHERE h.id = " + h + " AND h.lease_until > statement_timestamp())"
-}
