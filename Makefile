@@ -226,12 +226,11 @@ test-arm64: ## Run the tests of engines, seal and workers on an emulated arm64 m
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
-	@set -e; pkgs=$$($(GO) list ./...); \
-	for pkg in $$pkgs; do \
-		found=$$($(GO) test -list '^Fuzz' $$pkg) || { echo "$$found"; exit 1; }; \
-		for f in $$(echo "$$found" | grep '^Fuzz' || true); do \
-			echo "$$pkg $$f"; \
-			$(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$pkg; \
+	@set -e; files=$$($(GO) list -f '{{$$dir := .Dir}}{{range .TestGoFiles}}{{$$dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$dir}}/{{.}} {{end}}' ./...); \
+	for file in $$files; do \
+		for f in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+			echo "$${file%/*} $$f"; \
+			$(GO) test -pgo=off -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$${file%/*}"; \
 		done; \
 	done
 
