@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -39,8 +41,10 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			desk, shop := newDesk(), once("7", signInQuestion())
-			cfg := desk.config([]catalog.Tool{shop.tool()})
+			desk := newDesk()
+			var calls []catalog.Invocation
+			signIn := codemode.Question{ID: "login", Kind: codemode.QuestionAuthorization, From: "shop", Message: "Sign in.", URL: "https://id.example/authorize?state=s3cret"}
+			cfg := desk.config([]catalog.Tool{once(&calls, "7", signIn)})
 			first := start(t, kept(t, dir, cfg))
 			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: ordering}), codemode.ReasonApproval)
 			if err := first.Close(); err != nil {
@@ -63,9 +67,46 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 			}
 			r := second.Wait(t.Context(), me, id)
 			wantValue(t, r, tc.want)
-			if n := len(shop.invocations()); n != 1+tc.again || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
+			if n := len(calls); n != 1+tc.again || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
 				t.Errorf("%d invocations, %d more questions, telemetry %+v", n, len(desk.asked), r.Telemetry)
 			}
 		})
+	}
+}
+
+// ordering is a program that makes one call and tells how it ended.
+const ordering = `try { return await tools.order({n: 1}) } catch (e) { return [e.message, e.code, e.effectStatus] }`
+
+func sizeQuestion(id string) codemode.Question {
+	return codemode.Question{ID: id, Kind: codemode.QuestionForm, From: "shop", Message: "Which size?",
+		Schema: json.RawMessage(`{"type":"object","properties":{"size":{"type":"string"}},"required":["size"]}`)}
+}
+
+// once is a tool that asks questions before it answers with what it got back, and keeps its invocations.
+func once(calls *[]catalog.Invocation, state string, questions ...codemode.Question) catalog.Tool {
+	tool := counted("order", calls)
+	counts := tool.Invoke
+	tool.Invoke = func(ctx context.Context, inv catalog.Invocation) (json.RawMessage, error) {
+		if _, err := counts(ctx, inv); err != nil {
+			return nil, err
+		}
+		if inv.Resumption == nil {
+			return nil, &codemode.InputRequired{Questions: questions, State: json.RawMessage(state)}
+		}
+		return json.Marshal(inv.Resumption)
+	}
+	return tool
+}
+
+type replies = map[string]host.QuestionAnswer
+
+func accepted(content string) host.QuestionAnswer {
+	return host.QuestionAnswer{Action: codemode.AnswerAccept, Content: json.RawMessage(content)}
+}
+
+func reply(t testing.TB, h *host.Host, id string, a replies) {
+	t.Helper()
+	if _, err := h.Approvals().Answer(context.Background(), id, a, "alice"); err != nil {
+		t.Fatal(err)
 	}
 }

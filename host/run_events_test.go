@@ -82,8 +82,8 @@ func TestAQuestionIsAValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := once("", sizeQuestion("a"))
-	h := start(t, host.Config{Tools: []catalog.Tool{echo("pay"), shop.tool()}, Hooks: []policy.Hook{ask}})
+	var calls []catalog.Invocation
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("pay"), once(&calls, "", sizeQuestion("a"))}, Hooks: []policy.Hook{ask}})
 	for _, tc := range []struct {
 		code, asks string
 		answer     func(a host.PendingApproval) error
