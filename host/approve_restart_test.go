@@ -42,167 +42,28 @@ func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 	return cfg
 }
 
-// TestPendingApprovalsSurviveTheHost, and are decided without a host, or by
-// the next.
+// TestPendingApprovalsSurviveTheHost in a directory, and are decided without a host.
 func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 	t.Parallel()
-	denied := `["The call of \"echo\" was denied: %s.","denied","none","quoin:core:echo"]`
-	for _, tc := range []struct {
-		name  string
-		apart func(t *testing.T, s policy.Approvals, id string) // while there is no host
-		after policy.Decision                                   // in the second host
-		want  string
-		calls int
-	}{
-		{"allowed meanwhile", func(t *testing.T, s policy.Approvals, id string) {
-			if _, err := policy.Decide(t.Context(), s, id, policy.AllowOnce, "bob", time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}, "", `{"n":1}`, 1},
-		{"denied meanwhile", func(t *testing.T, s policy.Approvals, id string) {
-			if _, err := policy.Decide(t.Context(), s, id, policy.Deny, "bob", time.Now()); err != nil {
-				t.Fatal(err)
-			}
-		}, "", fmt.Sprintf(denied, "a person decided so"), 0},
-		{"expired meanwhile", func(t *testing.T, s policy.Approvals, id string) {
-			if err := s.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
-		}, "", fmt.Sprintf(denied, "no one approved it in time"), 0},
-		{"allowed afterwards", nil, policy.AllowOnce, `{"n":1}`, 1},
-		{"denied afterwards", nil, policy.Deny, fmt.Sprintf(denied, "a person decided so"), 0},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			dir := t.TempDir()
-			desk := newDesk()
-			var calls []catalog.Invocation
-			cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
-			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
-			if err := first.Close(); err != nil {
-				t.Fatal(err)
-			}
-			a := <-desk.asked
-			if tc.apart != nil {
-				_, s, err := stateDir(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				tc.apart(t, s, a.ID)
-			}
-			second := start(t, kept(t, dir, cfg))
-			if tc.after != "" {
-				wantWaiting(t, second.Wait(host.WithAskingCaller(t.Context()), me, id), codemode.ReasonApproval)
-				decide(t, second, a.ID, tc.after)
-			}
-			r := second.Wait(t.Context(), me, id)
-			wantValue(t, r, tc.want)
-			if len(calls) != tc.calls || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
-				t.Errorf("%d calls, %d more questions, telemetry %+v", len(calls), len(desk.asked), r.Telemetry)
-			}
-		})
-	}
-}
-
-// TestAHeldProgramSurvivesTheHost: it has not started, so it starts in the next.
-func TestAHeldProgramSurvivesTheHost(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	desk := newDesk()
-	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
+	dir, desk := t.TempDir(), newDesk()
+	var calls []catalog.Invocation
+	cfg := desk.config([]catalog.Tool{counted("echo", &calls)}, asks(policy.ApprovalRequest{}, "echo"))
 	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `const n: number = 42; return (await tools.echo({n})).n`, Language: "typescript"}), codemode.ReasonApproval)
+	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, kept(t, dir, cfg))
-	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
-	wantValue(t, second.Wait(t.Context(), me, id), `42`)
-}
-
-// TestAHeldProgramRests: started in the next host, it leaves its worker while it
-// waits like any other.
-func TestAHeldProgramRests(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	desk, g := newDesk(), newGate()
-	cfg := desk.config([]catalog.Tool{g.tool("slow"), echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID()))
-	cfg.Guests.Max = 1
-	first := start(t, kept(t, dir, cfg))
-	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `return await tools.slow()`}), codemode.ReasonApproval)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	second := start(t, kept(t, dir, cfg))
-	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
-	done := make(chan *host.Result)
-	go func() { done <- second.Wait(t.Context(), me, id) }()
-	<-g.entered
-	// Another cell gets the only worker once the first has left it.
-	other := execLater(second, host.ExecInput{Code: `return 1`})
-	decide(t, second, (<-desk.asked).ID, policy.AllowOnce)
-	wantValue(t, <-other, `1`)
-	close(g.open)
-	wantValue(t, <-done, `"through"`)
-}
-
-// TestAnotherProcessDecides: the host that waits notices, while it waits.
-func TestAnotherProcessDecides(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	desk := newDesk()
-	h := start(t, kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo"))))
-	done := execLater(h, host.ExecInput{Code: `return await tools.echo({n: 1})`})
-	a := <-desk.asked
-	_, other, err := stateDir(dir)
+	_, apart, err := stateDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := policy.Decide(t.Context(), other, a.ID, policy.AllowOnce, "bob", time.Now()); err != nil {
+	if _, err := policy.Decide(t.Context(), apart, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	r := <-done
-	if r.Status == host.StatusWaiting { // so slow a machine that patience ended first
-		r = h.Wait(t.Context(), me, r.RunID)
-	}
+	r := start(t, kept(t, dir, cfg)).Wait(t.Context(), me, id)
 	wantValue(t, r, `{"n":1}`)
-}
-
-// TestAnApprovedCallInFlightAtTheEnd is treated like any other: no one is asked
-// again, and it is made again only if that is harmless.
-func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name     string
-		readOnly bool
-		want     string
-	}{
-		{"plain", false, `["unknown","interrupted"]`},
-		{"read-only", true, `"through"`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			dir := t.TempDir()
-			desk := newDesk()
-			g := newGate()
-			tool := g.tool("slow")
-			tool.ReadOnly = tc.readOnly
-			cfg := desk.config([]catalog.Tool{tool}, asks(policy.ApprovalRequest{}, "slow"))
-			cfg.DrainTimeout = time.Millisecond
-			first := start(t, kept(t, dir, cfg))
-			id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: `
-try { return await tools.slow() } catch (e) { return [e.effectStatus, e.code] }`}), codemode.ReasonApproval)
-			decide(t, first, (<-desk.asked).ID, policy.AllowOnce)
-			<-g.entered // pending host work continues while the run is suspended
-			if err := first.Close(); err != nil {
-				t.Fatal(err)
-			}
-			close(g.open)
-			second := start(t, kept(t, dir, cfg))
-			wantValue(t, second.Wait(t.Context(), me, id), tc.want)
-			if len(desk.asked) != 0 {
-				t.Error("somebody was asked again")
-			}
-		})
+	if len(calls) != 1 || len(desk.asked) != 0 || r.Telemetry.ApprovalCount != 1 {
+		t.Errorf("%d calls, %d more questions, telemetry %+v", len(calls), len(desk.asked), r.Telemetry)
 	}
 }
 
@@ -327,33 +188,5 @@ func TestOrphanedApprovalsEnd(t *testing.T) {
 	}
 	if locks, err := filepath.Glob(filepath.Join(dir, "runs", run+"*")); err != nil || len(locks) != 0 {
 		t.Errorf("left: %v, %v", locks, err)
-	}
-}
-
-// TestApprovalsOfSuspendedRunsAreNoOrphans, also while no host has the run; nor are the
-// approvals of another store's runs.
-func TestApprovalsOfSuspendedRunsAreNoOrphans(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	desk := newDesk()
-	cfg := kept(t, dir, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, "echo")))
-	first := start(t, cfg)
-	wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	stored := <-desk.asked
-	foreign := *stored
-	foreign.ID, foreign.RunID, foreign.Store = "apr_"+strings.Repeat("0", 32), "run_elsewhere", "another"
-	second := start(t, kept(t, dir, host.Config{}))
-	if err := cfg.Approvals.Store.Add(t.Context(), &foreign); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Engine().EndOrphans(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	list, err := second.Approvals().List(t.Context(), policy.Filter{})
-	if err != nil || len(list) != 2 {
-		t.Errorf("%v, pending %+v", err, list)
 	}
 }

@@ -3,14 +3,11 @@ package host_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 )
 
@@ -91,94 +88,6 @@ return said.every(s => s.status === "rejected" && s.reason.code === "denied") ? 
 					wantValue(t, r, `"denied"`)
 				}
 				break
-			}
-		})
-	}
-}
-
-// TestAllowAlwaysIsRemembered for the agent's session and the tool, until it is
-// revoked; and OnApproval may decide itself.
-func TestAllowAlwaysIsRemembered(t *testing.T) {
-	t.Parallel()
-	var h *host.Host
-	asked := 0
-	cfg := host.Config{Tools: []catalog.Tool{echo("echo"), echo("other")}, Hooks: []policy.Hook{asks(policy.ApprovalRequest{}, "echo", "other")}}
-	cfg.Approvals.OnNew = func(a *policy.Approval) {
-		asked++
-		decide(t, h, a.ID, policy.AllowAlways)
-	}
-	h = start(t, cfg)
-	run := func(s host.Session, code string, want int) {
-		t.Helper()
-		wantValue(t, h.Exec(t.Context(), s, host.ExecInput{Code: code}), `true`)
-		if asked != want {
-			t.Errorf("%d questions so far, want %d", asked, want)
-		}
-	}
-	run(me, `await tools.echo(); await tools.echo(); return true`, 1)
-	turn := me
-	turn.TurnID, turn.SessionID = "next", "next"
-	run(turn, `await tools.echo({n: 2}); return true`, 1)
-	run(me, `await tools.other(); return true`, 2)
-	foreign := me
-	foreign.SessionKey = "another"
-	run(foreign, `await tools.echo(); return true`, 3)
-	grants, err := h.Approvals().Grants(t.Context())
-	if err != nil || len(grants) != 3 || grants[0].By != "alice" {
-		t.Fatalf("%v, grants %+v", err, grants)
-	}
-	if err := h.Approvals().Revoke(t.Context(), grants[0].ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Approvals().Revoke(t.Context(), grants[0].ID); !errors.Is(err, policy.ErrNotFound) {
-		t.Errorf("revoked twice: %v", err)
-	}
-	run(me, `await tools.echo(); return true`, 4)
-}
-
-// TestProgramsCanNeedApproval: the outer call waits like any other, before
-// anything of it runs.
-func TestProgramsCanNeedApproval(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name     string
-		decision policy.Decision
-		suspend  bool
-	}{
-		{"allowed", policy.AllowOnce, false},
-		{"denied", policy.Deny, false},
-		{"allowed later", policy.AllowOnce, true},
-		{"denied later", policy.Deny, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			desk := newDesk()
-			h := start(t, desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{}, policy.ExecTool.ID())))
-			in := host.ExecInput{Code: `const n: number = 41; return (await tools.echo({n})).n + 1`, Language: "typescript"}
-			var r *host.Result
-			if tc.suspend {
-				r = h.Exec(host.WithAskingCaller(t.Context()), me, in)
-				id := wantWaiting(t, r, codemode.ReasonApproval)
-				if len(r.PendingToolCalls) != 1 || r.PendingToolCalls[0].Method != "exec" {
-					t.Errorf("got %s", show(r))
-				}
-				decide(t, h, (<-desk.asked).ID, tc.decision)
-				r = h.Wait(t.Context(), me, id)
-			} else {
-				done := execLater(h, in)
-				a := <-desk.asked
-				if a.Kind != policy.KindExec || a.ToolID != policy.ExecTool.ID() || !strings.Contains(string(a.Input), "41") {
-					t.Errorf("asked %+v", a)
-				}
-				decide(t, h, a.ID, tc.decision)
-				r = <-done
-			}
-			if tc.decision == policy.AllowOnce {
-				wantValue(t, r, `42`)
-				return
-			}
-			wantFailure(t, r, codemode.CodeInvalidInput, "", codemode.PhaseHost)
-			if r.Dispatched || !strings.Contains(r.Error, "denied") {
-				t.Errorf("got %s", show(r))
 			}
 		})
 	}

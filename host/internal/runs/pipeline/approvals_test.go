@@ -179,6 +179,129 @@ func TestWhatIsApprovedIsWhatHappens(t *testing.T) {
 	})
 }
 
+// TestAToolIsNotToldOfWhatWasRewritten: the approval of a hook about an input that a later one has rewritten is
+// no answer to it.
+func TestAToolIsNotToldOfWhatWasRewritten(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		var calls Calls
+		h := Start(t, Setup{Tools: []catalog.Tool{ordersUpTo10(&calls)}, Hooks: []policy.Hook{
+			Asks(policy.ApprovalRequest{}, "order"), Says("second", policy.Verdict{Params: json.RawMessage(`{"n":2}`)}, "order"), Says("third", policy.Verdict{Approval: &policy.ApprovalRequest{}}, "order"),
+		}})
+		done := h.Go(orders)
+		a := <-h.Asked
+		h.Decide(a.ID, policy.AllowOnce)
+		WantValue(t, <-done, `{"n":2}`)
+		wantApprovals(t, &calls, []catalog.Approval{{Hook: "third", ID: a.ID}})
+	})
+}
+
+// TestAllowAlwaysIsRemembered for the agent's session and the tool, until it is revoked; and OnApproval may
+// decide itself.
+func TestAllowAlwaysIsRemembered(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		var h *Host
+		asked := 0
+		h = Start(t, Setup{
+			Tools: []catalog.Tool{Echo("echo"), Echo("other")}, Hooks: []policy.Hook{Asks(policy.ApprovalRequest{}, "echo", "other")},
+			Config: func(c *run.Config) {
+				c.OnApproval = func(a *policy.Approval) {
+					asked++
+					h.Decide(a.ID, policy.AllowAlways)
+				}
+			},
+		})
+		wantAsked := func(s codemode.Session, tool string, n, want int) {
+			t.Helper()
+			time.Sleep(time.Second) // grants have an order
+			WantValue(t, h.Exec(t.Context(), s, run.Input{Code: Source(func(g *Guest) any { return g.Call(tool, N(n)) })}), fmt.Sprintf(`{"n":%d}`, n))
+			if asked != want {
+				t.Errorf("%d questions so far, want %d", asked, want)
+			}
+		}
+		wantAsked(Me, "echo", 1, 1)
+		wantAsked(Me, "echo", 1, 1)
+		turn, foreign := Me, Me
+		turn.TurnID, turn.SessionID, foreign.SessionKey = "next", "next", "another"
+		wantAsked(turn, "echo", 2, 1)
+		wantAsked(Me, "other", 1, 2)
+		wantAsked(foreign, "echo", 1, 3)
+		grants, err := policy.LiveGrants(t.Context(), h.Approvals, time.Now())
+		if err != nil || len(grants) != 3 || grants[0].By != "alice" {
+			t.Fatalf("%v, grants %+v", err, grants)
+		}
+		for i, want := range []error{nil, policy.ErrNotFound} {
+			if err := h.Approvals.Forget(t.Context(), grants[0].ID); !errors.Is(err, want) {
+				t.Errorf("revoked %d times: %v", i+1, err)
+			}
+		}
+		wantAsked(Me, "echo", 1, 4)
+	})
+}
+
+// TestAnAskingCallerGetsItsTurn: if the caller asks people, its exec or wait returns once the run waits for
+// people alone. A decision that is there is not asked for again.
+func TestAnAskingCallerGetsItsTurn(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		h := Start(t, guarded(Echo("echo")))
+		wait := func(id string) *codemode.Result { return h.Wait(run.WithAskingCaller(t.Context()), Me, id, 0) }
+		r := asked{h, t}.run(func(g *Guest) any {
+			one, two := g.Go("echo", N(1)), g.Go("echo", N(2))
+			return []any{one.Value(), two.Value(), g.Call("echo", N(3))}
+		})
+		for _, asked := range []int{2, 1} {
+			id := WantWaiting(t, r, codemode.ReasonApproval)
+			list, err := policy.Select(t.Context(), h.Approvals, policy.Filter{RunID: id}, time.Now())
+			if err != nil || len(list) != asked {
+				t.Fatalf("%v, %d approvals, want %d", err, len(list), asked)
+			}
+			WantWaiting(t, wait(id), codemode.ReasonApproval)
+			for _, a := range list {
+				h.Decide(a.ID, policy.AllowOnce)
+			}
+			r = wait(id)
+		}
+		WantValue(t, r, `[{"n":1},{"n":2},{"n":3}]`)
+	})
+}
+
+// slowApprovals is a store with a test that acts before an approval is added.
+type slowApprovals struct {
+	policy.MemoryApprovals
+	add func()
+}
+
+func (s *slowApprovals) Add(ctx context.Context, a *policy.Approval) error {
+	s.add()
+	return s.MemoryApprovals.Add(ctx, a)
+}
+
+// TestAQuestionThatComesAfterTheEnd of its run is cancelled at once: the run ended while the question was
+// being stored.
+func TestAQuestionThatComesAfterTheEnd(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		storing, ended := make(chan struct{}), make(chan struct{})
+		s := guarded(Echo("echo"), NewGate().Tool("never"))
+		s.Approvals = &slowApprovals{add: func() { close(storing); <-ended }}
+		h := Start(t, s)
+		ctx, abort := context.WithCancel(t.Context())
+		done := Later(func() *codemode.Result {
+			return h.RunIn(ctx, run.Input{}, func(g *Guest) any {
+				g.Go("echo", N(1))
+				return g.Call("never", nil)
+			})
+		})
+		<-storing
+		abort()
+		WantFailure(t, <-done, codemode.CodeAborted, "", codemode.PhaseHost)
+		close(ended)
+		synctest.Wait()
+		list, err := policy.Select(t.Context(), h.Approvals, policy.Filter{Resolved: true}, time.Now())
+		if err != nil || len(list) != 1 || list[0].State != policy.StateCancelled {
+			t.Errorf("%v, approvals %+v; want one that is cancelled", err, list)
+		}
+	})
+}
+
 // TestAbortCancelsApprovals, of an active run and of a suspended one.
 func TestAbortCancelsApprovals(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *Host){
@@ -285,8 +408,18 @@ func TestAnApprovalIsOfOneCall(t *testing.T) {
 
 // TestApprovedInputIsCheckedAgain: people take their time, and the tool may take something else by then.
 func TestApprovedInputIsCheckedAgain(t *testing.T) {
-	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprint("restarts ", restarts), func(t *testing.T) {
+	ask := policy.Verdict{Approval: &policy.ApprovalRequest{}}
+	for name, tt := range map[string]struct {
+		restarts bool
+		verdict  policy.Verdict
+		input    any
+	}{
+		"in the same host": {false, ask, N(1)},
+		"in the next host": {true, ask, N(1)},
+		// What the program gives is good for either version of the tool.
+		"as a hook has rewritten it": {true, policy.Verdict{Approval: ask.Approval, Params: json.RawMessage(`{"n":1}`)}, struct{}{}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			InBubble(t, func(t *testing.T) {
 				var calls Calls
 				version := func(schema string) catalog.Tool {
@@ -294,13 +427,12 @@ func TestApprovedInputIsCheckedAgain(t *testing.T) {
 					tool.Parameters = json.RawMessage(schema)
 					return tool
 				}
-				s := guarded(version(`{"type":"object","properties":{"n":{"type":"number"}}}`))
-				s.Store, s.Approvals = NewKept(), &policy.MemoryApprovals{}
+				s := kept(Setup{Tools: []catalog.Tool{version(`{"type":"object","properties":{"n":{"type":"number"}}}`)}, Hooks: []policy.Hook{Says("guard", tt.verdict, "echo")}})
 				now := version(`{"type":"object","properties":{"n":{"type":"string"}}}`)
 				h := Start(t, s)
-				id := WantWaiting(t, asked{h, t}.run(func(g *Guest) any { return g.Go("echo", N(1)).Err().Code }), codemode.ReasonApproval)
+				id := WantWaiting(t, asked{h, t}.run(func(g *Guest) any { return g.Go("echo", tt.input).Err().Code }), codemode.ReasonApproval)
 				a := <-h.Asked
-				if restarts {
+				if tt.restarts {
 					h.Shut()
 					s.Tools = []catalog.Tool{now}
 					h = Start(t, s)

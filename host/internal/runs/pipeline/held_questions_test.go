@@ -42,7 +42,7 @@ func TestAToolAsksWhileItsCallIsOpen(t *testing.T) {
 		if len(r.PendingToolCalls) != 1 || a.Questions[0].ID != "a" || a.CallID != r.PendingToolCalls[0].ID {
 			t.Errorf("asked %+v, got %s", a, Show(r))
 		}
-		h.Reply(a.ID, medium)
+		reply(t, h, a.ID, medium)
 		WantValue(t, h.Resume(id), `{"action":"accept","content":{"size":"M"}}`)
 		if len(h.Asked) != 0 {
 			t.Error("it asks again")
@@ -68,7 +68,7 @@ func TestQuestionsOfOneCallAreAskedInTurn(t *testing.T) {
 			if len(h.Asked) != 0 {
 				t.Error("two are asked at once")
 			}
-			h.Reply(a.ID, replies{a.Questions[0].ID: declined})
+			reply(t, h, a.ID, replies{a.Questions[0].ID: declined})
 		}
 		WantValue(t, <-done, `[{"action":"decline"},{"action":"decline"},{"action":"decline"}]`)
 	})

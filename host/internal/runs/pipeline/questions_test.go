@@ -70,6 +70,16 @@ func once(state string, questions ...codemode.Question) *shop {
 	}}
 }
 
+// reply enters what a person has answered.
+func reply(t *testing.T, h *Host, id string, answers replies) {
+	t.Helper()
+	a, err := policy.Answer(t.Context(), h.Approvals, id, answers, "alice", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Decided(t.Context(), a.RunID)
+}
+
 // wantOver holds a question to be over: no one can answer it.
 func wantOver(t *testing.T, h *Host, a *policy.Approval) {
 	t.Helper()
@@ -108,7 +118,7 @@ func TestAQuestionIsASuspendedCall(t *testing.T) {
 				if !reflect.DeepEqual(a.Questions, tt.questions) || a.State != policy.StatePending || a.ToolID != "quoin:core:order" || string(a.Input) != `{"n":1}` || len(a.Allowed) != 0 {
 					t.Errorf("asked %+v", a)
 				}
-				h.Reply(a.ID, tt.answers)
+				reply(t, h, a.ID, tt.answers)
 				r := <-done
 				WantValue(t, r, tt.want)
 				calls := shop.All()
@@ -146,7 +156,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		WantWaiting(t, h.Wait(run.WithAskingCaller(t.Context()), Me, id, 0), codemode.ReasonApproval)
-		h.Reply(a.ID, medium)
+		reply(t, h, a.ID, medium)
 		WantValue(t, h.Resume(id), `{"state":"secret state","answers":{"a":{"action":"accept","content":{"size":"M"}}}}`)
 	})
 }
@@ -174,7 +184,7 @@ func TestToolsAskInRounds(t *testing.T) {
 				h := Start(t, shop.setup())
 				done := h.Go(orders)
 				for range min(rounds, 10) {
-					h.Reply((<-h.Asked).ID, replies{"a": declined})
+					reply(t, h, (<-h.Asked).ID, replies{"a": declined})
 				}
 				WantValue(t, <-done, want)
 			})
@@ -248,7 +258,7 @@ func TestQuestionsAreCounted(t *testing.T) {
 			e := g.Go("order", N(1)).Err()
 			return []string{e.Code, e.EffectStatus}
 		})
-		h.Reply((<-h.Asked).ID, replies{"a": {Action: codemode.AnswerCancel}})
+		reply(t, h, (<-h.Asked).ID, replies{"a": {Action: codemode.AnswerCancel}})
 		WantValue(t, <-done, `["quota_exceeded","none"]`)
 	})
 }
@@ -348,12 +358,20 @@ func TestTheProgramCannotForgeAnAnswer(t *testing.T) {
 		if len(done) != 0 {
 			t.Fatalf("the run ended before the answer: %s", Show(<-done))
 		}
-		h.Reply(a.ID, replies{"login": declined})
+		reply(t, h, a.ID, replies{"login": declined})
 		WantValue(t, <-done, `"authorization_declined"`)
 		if n := shop.Len(); n != 1 {
 			t.Errorf("%d invocations", n)
 		}
 	})
+}
+
+// events are what a host tells.
+type events chan trajectory.Event
+
+func (c events) Record(e trajectory.Event) error {
+	c <- e
+	return nil
 }
 
 // TestQuestionsAreEvents: who answered is told. What was asked and answered is told only where bodies are
@@ -365,10 +383,10 @@ func TestQuestionsAreEvents(t *testing.T) {
 				size := sizeQuestion("a")
 				size.Message = "Which size? The key is sk-proj-abcdefghijklmnop1234"
 				link := codemode.Question{ID: "b", Kind: codemode.QuestionURL, Message: "Look.", URL: "https://shop.example/?state=s3cret"}
-				var told Events
+				told := make(events, 100)
 				s := once("", size, link).setup()
 				s.Config = func(c *run.Config) {
-					o := observe.Options{Logger: c.Logger, Sink: &told}
+					o := observe.Options{Logger: c.Logger, Sink: told}
 					if bodies {
 						o.Bodies = &redact.Redactor{}
 					}
@@ -377,13 +395,14 @@ func TestQuestionsAreEvents(t *testing.T) {
 				h := Start(t, s)
 				done := h.Go(func(g *Guest) any { return g.Call("order", N(1)) })
 				a := <-h.Asked
-				h.Reply(a.ID, replies{"a": {Action: codemode.AnswerAccept, Content: json.RawMessage(`{"size":"plum","password":"hunter2"}`)}, "b": {Action: codemode.AnswerAccept}})
+				reply(t, h, a.ID, replies{"a": {Action: codemode.AnswerAccept, Content: json.RawMessage(`{"size":"plum","password":"hunter2"}`)}, "b": {Action: codemode.AnswerAccept}})
 				if r := <-done; r.Status != codemode.StatusCompleted {
 					t.Fatal(Show(r))
 				}
 				h.Shut()
+				close(told)
 				var kinds, text string
-				for _, e := range told.About(a.RunID) {
+				for e := range told {
 					kinds += strings.TrimSpace(string(e.Kind)+" "+e.Decision+" "+e.By) + "\n"
 					if e.Kind == trajectory.ApprovalRequested || e.Kind == trajectory.ApprovalDecided {
 						text += string(e.Input) + string(e.Output)

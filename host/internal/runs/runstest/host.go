@@ -207,16 +207,6 @@ func (h *Host) Decide(id string, d policy.Decision) {
 	h.Decided(h.t.Context(), a.RunID)
 }
 
-// Reply enters what a person has answered.
-func (h *Host) Reply(id string, answers map[string]codemode.QuestionAnswer) {
-	h.t.Helper()
-	a, err := policy.Answer(h.t.Context(), h.Approvals, id, answers, "alice", time.Now())
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.Decided(h.t.Context(), a.RunID)
-}
-
 // views has all sessions reach the tools of now that the rules let them reach.
 type views struct {
 	policy *policy.Policy

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/quoinhq/quoin/host/catalog"
@@ -115,12 +114,12 @@ func (e *Events) Record(event trajectory.Event) error {
 	return nil
 }
 
-// About returns the events of some kinds about a run, or all.
-func (e *Events) About(id string, kinds ...trajectory.Kind) (out []trajectory.Event) {
+// About returns the events of one kind about a run.
+func (e *Events) About(id string, kind trajectory.Kind) (out []trajectory.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, event := range e.list {
-		if event.RunID == id && (len(kinds) == 0 || slices.Contains(kinds, event.Kind)) {
+		if event.RunID == id && event.Kind == kind {
 			out = append(out, event)
 		}
 	}
