@@ -420,3 +420,56 @@ func TestQuestionsAreEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestQuestionsSurviveTheHost, and are answered without a host, or with the next.
+func TestQuestionsSurviveTheHost(t *testing.T) {
+	const once7 = `{"state":7,"answers":{"login":{"action":"accept"}}}`
+	accept := replies{"login": {Action: codemode.AnswerAccept}}
+	for name, tt := range map[string]struct {
+		apart func(t *testing.T, s policy.Approvals, id string) error // while there is no host
+		after replies                                                 // in the second host
+		want  string
+		again int // invocations by the second host
+	}{
+		"answered before": {func(t *testing.T, s policy.Approvals, id string) error {
+			_, err := policy.Answer(t.Context(), s, id, accept, "bob", time.Now())
+			return err
+		}, nil, once7, 1},
+		"signed in before": {func(t *testing.T, s policy.Approvals, _ string) error {
+			_, err := policy.AnswerAuthorization(t.Context(), s, "shop", nil, "login", time.Now())
+			return err
+		}, nil, once7, 1},
+		"expired before": {func(t *testing.T, s policy.Approvals, _ string) error {
+			return s.Sweep(t.Context(), time.Now().Add(time.Hour))
+		}, nil, `["The call of \"order\" was given up: core asked a person, and had no answer in time.","input_expired","none","quoin:core:order"]`, 0},
+		"answered afterwards": {nil, accept, once7, 1},
+		"declined afterwards": {nil, replies{"login": declined},
+			`["The call of \"order\" was not made: the sign-in to shop was declined.","authorization_declined","none","quoin:core:order"]`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			InBubble(t, func(t *testing.T) {
+				shop := once("7", signIn)
+				s := kept(shop.setup())
+				first := Start(t, s)
+				id := WantWaiting(t, asked{first, t}.run(orders), codemode.ReasonApproval)
+				first.Shut()
+				a := <-first.Asked
+				if tt.apart != nil {
+					if err := tt.apart(t, s.Approvals, a.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				second := Start(t, s)
+				if tt.after != nil {
+					WantWaiting(t, second.Wait(run.WithAskingCaller(t.Context()), Me, id, 0), codemode.ReasonApproval)
+					reply(t, second, a.ID, tt.after)
+				}
+				r := second.Resume(id)
+				WantValue(t, r, tt.want)
+				if n := shop.Len(); n != 1+tt.again || len(second.Asked) != 0 || r.Telemetry.ApprovalCount != 1 {
+					t.Errorf("%d invocations, %d more questions, telemetry %+v", n, len(second.Asked), r.Telemetry)
+				}
+			})
+		})
+	}
+}
