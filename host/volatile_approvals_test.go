@@ -13,6 +13,10 @@ import (
 // where the approvals are in memory, and the log says so.
 func TestQuestionsThatEndBeforeTheirRuns(t *testing.T) {
 	t.Parallel()
+	runs, approvals, err := stateDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		runs   runstore.Store
 		store  policy.Approvals
@@ -20,6 +24,7 @@ func TestQuestionsThatEndBeforeTheirRuns(t *testing.T) {
 	}{
 		"on disk":            {openDir(t, mkdir(t)), nil, true},
 		"in memory":          {nil, nil, false},
+		"both on disk":       {runs, approvals, false},
 		"on disk, by choice": {openDir(t, mkdir(t)), &policy.MemoryApprovals{}, false},
 	} {
 		log := &logged{}
