@@ -84,15 +84,6 @@ func (c *hookedClaim) PutCalls(ctx context.Context, generation uint64, calls []r
 	return c.Claim.PutCalls(ctx, generation, calls)
 }
 
-func (c *hookedClaim) End(ctx context.Context, e *runstore.Ended) error {
-	if h, ok := c.hooks.(interface {
-		end(context.Context, runstore.Claim, *runstore.Ended) error
-	}); ok {
-		return h.end(ctx, c.Claim, e)
-	}
-	return c.Claim.End(ctx, e)
-}
-
 func (c *hookedClaim) Delete(ctx context.Context) error {
 	if h, ok := c.hooks.(interface {
 		remove(context.Context, runstore.Claim) error
