@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	. "github.com/quoinhq/quoin/host/internal/runs/runstest"
+	"github.com/quoinhq/quoin/host/internal/runs/timing"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -23,6 +25,9 @@ func shutting(ctx context.Context, h *Host) (over <-chan struct{}) {
 	}()
 	return done
 }
+
+// briefDrain has a host give calls in flight no time when it closes.
+func briefDrain(c *run.Config) { c.DrainTimeout = time.Millisecond }
 
 func wantClosing(t *testing.T, r *codemode.Result) {
 	t.Helper()
@@ -41,7 +46,7 @@ func TestShutdownParksRuns(t *testing.T) {
 		slow := NewGate()
 		tool := slow.Tool("slow")
 		tool.ReadOnly = true
-		s := Setup{Store: NewKept(), Tools: []catalog.Tool{tool}, Config: func(c *run.Config) { c.DrainTimeout = time.Millisecond }}
+		s := Setup{Store: NewKept(), Tools: []catalog.Tool{tool}, Config: briefDrain}
 		first := Start(t, s)
 		fresh := first.Go(func(g *Guest) any {
 			g.Text("fresh")
@@ -55,7 +60,7 @@ func TestShutdownParksRuns(t *testing.T) {
 		}), codemode.ReasonYield)
 		resumed := Later(func() *codemode.Result { return first.Resume(id) })
 		<-slow.Entered
-		<-shutting(t.Context(), first)
+		WantTook(t, time.Millisecond, func() { <-shutting(t.Context(), first) })
 		wantClosing(t, first.Run(one))
 		wantClosing(t, first.Resume(id))
 		close(slow.Open)
@@ -195,5 +200,54 @@ func TestRunsOfASession(t *testing.T) {
 			}
 		}
 		WantValue(t, h.Wait(t.Context(), stranger, foreign, 0), `2`)
+	})
+}
+
+// muted is a store of several hosts that does not take a wake-up.
+type muted struct {
+	*Seam
+	runstore.Shared // a part that no test asks
+
+	mu     sync.Mutex
+	woken  int
+	bounds map[time.Time]bool // of the wake-ups
+}
+
+func (s *muted) Wake(ctx context.Context, _ string) error {
+	end, _ := ctx.Deadline()
+	s.mu.Lock()
+	s.woken++
+	s.bounds[end] = true
+	s.mu.Unlock()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (*muted) Due(context.Context, int) ([]string, error) { return nil, nil }
+func (*muted) Watch(ctx context.Context) <-chan string    { return nil }
+
+// TestCloseOfManyRunsHasOneBound: the store of a host does not answer. The host tells the
+// other hosts of all its runs in the time of one run.
+func TestCloseOfManyRunsHasOneBound(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		const runs = 40
+		released, slow := 0, NewGate()
+		store := &muted{Seam: &Seam{Store: NewKept()}, bounds: map[time.Time]bool{}}
+		h := Start(t, Setup{Store: store, Settings: codemode.Settings{MaxSuspended: 4 * runs}, Tools: []catalog.Tool{slow.Tool("slow")}, Config: briefDrain})
+		for range runs {
+			WantWaiting(t, h.RunFor(time.Second, callsSlow), codemode.ReasonPendingTools)
+		}
+		store.Released = func(string) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			released++
+		}
+		WantTook(t, timing.Defaults.LastWakesTimeout+time.Millisecond, h.Shut)
+		if store.woken != runs || len(store.bounds) != 1 {
+			t.Errorf("%d wake-ups with %d bounds, want %d with one", store.woken, len(store.bounds), runs)
+		}
+		if released != runs {
+			t.Errorf("%d of %d claims were released", released, runs)
+		}
 	})
 }
