@@ -2,12 +2,25 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
+)
+
+// withSchema is an echo of inputs with those properties.
+func withSchema(name, schema string) catalog.Tool {
+	t := echo(name)
+	t.Parameters = json.RawMessage(schema)
+	return t
+}
+
+const (
+	oneWord = `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`
+	number  = `{"type":"object","properties":{"number":{"type":"number"}},"required":["number"],"additionalProperties":false}`
 )
 
 // TestToolFilesInPrograms: what API lists can be read, is as long as it says, and
@@ -48,4 +61,20 @@ return [file.includes("word: string"), await tools.turned({word: "a"}).catch(e =
 		t.Fatal(err)
 	}
 	wantValue(t, h.Wait(context.Background(), me, id), `[true,"catalog_changed"]`)
+}
+
+// TestViewsAreShared: sessions under the same rules share what is made for them,
+// and without rules there is nothing to make.
+func TestViewsAreShared(t *testing.T) {
+	t.Parallel()
+	h := start(t, host.Config{Tools: []catalog.Tool{echo("before")}})
+	if !h.SameView(me, host.Session{AgentID: "x"}, true) {
+		t.Error("a session without rules has a view of its own")
+	}
+	if err := h.Replace(echo("after")); err != nil {
+		t.Fatal(err)
+	}
+	if !h.SameView(me, host.Session{}, true) {
+		t.Error("a session without rules keeps an old view")
+	}
 }
