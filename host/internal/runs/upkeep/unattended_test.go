@@ -258,7 +258,7 @@ func TestAYieldWaitsForItsCaller(t *testing.T) {
 
 // TestClosingKeepsWhatIsAdvanced: a host that closes leaves the run to the next, as it is.
 func TestClosingKeepsWhatIsAdvanced(t *testing.T) {
-	for name, begin := range map[string]func(*testing.T, *Host){
+	for name, first := range map[string]func(*testing.T, *Host){
 		"close":    func(*testing.T, *Host) {},
 		"shutdown": func(t *testing.T, h *Host) { h.LetFinish(t.Context()) },
 	} {
@@ -268,7 +268,7 @@ func TestClosingKeepsWhatIsAdvanced(t *testing.T) {
 				s := b.setup()
 				h := advancing(t, s)
 				id := b.advanced(t, h)
-				begin(t, h)
+				first(t, h)
 				h.Shut()
 				close(b.second.Open)
 				next := advancing(t, s)
