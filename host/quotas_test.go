@@ -13,8 +13,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -117,121 +115,6 @@ func TestHeldBytesAreBounded(t *testing.T) {
 	}
 }
 
-// TestImagesAreCharged while they are in memory.
-func TestImagesAreCharged(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name  string
-		store runstore.Store
-		holds bool
-	}{{"memory", &runstore.Memory{}, true}, {"disk", nil, false}} {
-		t.Run(tc.name, func(t *testing.T) {
-			if tc.store == nil {
-				d, err := runstore.OpenDir(mkdir(t))
-				if err != nil {
-					t.Fatal(err)
-				}
-				tc.store = d
-			}
-			h := start(t, host.Config{Store: tc.store, Quotas: host.Quotas{HeldBytes: 16 << 20}})
-			code := `const b = []; for (let i = 0; i < 3000; i++) b.push({i, s: String(Math.random())}); await yield_control(); return b.length`
-			first := h.Exec(context.Background(), mallory, host.ExecInput{Code: code})
-			id := wantWaiting(t, first, codemode.ReasonYield)
-			if got := h.Engine().Taken()["bytes"]; (got >= int64(first.Telemetry.SnapshotBytes)) != tc.holds {
-				t.Errorf("%d bytes are charged for an image of %d", got, first.Telemetry.SnapshotBytes)
-			}
-			wantValue(t, h.Wait(context.Background(), mallory, id), "3000")
-			if left := h.Engine().Taken(); len(left) != 0 {
-				t.Errorf("taken: %v", left)
-			}
-		})
-	}
-}
-
-// TestMalloryTakesAllSheCan of everything that a host shares out, and alice works on.
-func TestMalloryTakesAllSheCan(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	run := func(h *host.Host, s host.Session, code string) *host.Result {
-		return h.Exec(ctx, s, host.ExecInput{Code: code})
-	}
-	t.Run("suspended runs", func(t *testing.T) {
-		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}})
-		for range 4 {
-			wantWaiting(t, run(h, mallory, `await yield_control()`), codemode.ReasonYield)
-		}
-		r := run(h, mallory, `await yield_control()`)
-		wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonTooManySuspended, codemode.PhaseHost)
-		for _, want := range []string{"this session has 4 suspended runs", "4 of the host's 8", "quotas.sessionPercent: 50", "tools.codeMode.maxSuspendedRuns"} {
-			if !strings.Contains(r.Error, want) {
-				t.Errorf("no %q in %s", want, r.Error)
-			}
-		}
-		id := wantWaiting(t, run(h, alice, `await yield_control(); return 1`), codemode.ReasonYield)
-		wantValue(t, h.Wait(ctx, alice, id), "1")
-		if n, err := h.EndSession(ctx, mallory); n != 4 || err != nil {
-			t.Fatal(n, err)
-		}
-		wantWaiting(t, run(h, mallory, `await yield_control()`), codemode.ReasonYield)
-	})
-	t.Run("agents", func(t *testing.T) {
-		h := start(t, host.Config{Settings: host.Settings{MaxSuspended: 8}, Quotas: host.Quotas{SessionPercent: 100, AgentPercent: 50}})
-		for i := range 4 {
-			wantWaiting(t, run(h, host.Session{AgentID: "x", SessionID: fmt.Sprint(i)}, `await yield_control()`), codemode.ReasonYield)
-		}
-		if r := run(h, host.Session{AgentID: "x", SessionID: "5"}, `await yield_control()`); !strings.Contains(r.Error, "this agent has 4") {
-			t.Error(show(r))
-		}
-		wantWaiting(t, run(h, host.Session{AgentID: "y"}, `await yield_control()`), codemode.ReasonYield)
-	})
-	t.Run("workers", func(t *testing.T) {
-		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
-		stop, end := context.WithCancel(ctx)
-		ended := make(chan *host.Result, 6)
-		for range cap(ended) {
-			go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()
-		}
-		wantValue(t, run(h, alice, `return 1`), "1")
-		end()
-		for range cap(ended) {
-			<-ended
-		}
-		wantValue(t, run(h, alice, `return 2`), "2")
-	})
-	t.Run("a worker in vain", func(t *testing.T) {
-		h := start(t, host.Config{Guests: host.GuestConfig{Max: 2}, Settings: host.Settings{Timeout: 60 * time.Second}})
-		stop, end := context.WithCancel(ctx)
-		ended := make(chan *host.Result)
-		go func() { ended <- h.Exec(stop, mallory, host.ExecInput{Code: `for (;;) {}`}) }()
-		for h.Engine().Taken()["workers"] == 0 {
-			runtime.Gosched()
-		}
-		r := h.Exec(ctx, mallory, host.ExecInput{Code: `return 1`, Wait: 200 * time.Millisecond})
-		wantFailure(t, r, codemode.CodeUnavailable, "", codemode.PhaseHost)
-		for _, want := range []string{"every guest worker is busy", "this session has 1 guest workers", "1 of the host's 2", "guest.maxWorkers"} {
-			if !strings.Contains(r.Error, want) {
-				t.Errorf("no %q in %s", want, r.Error)
-			}
-		}
-		end()
-		<-ended
-	})
-	t.Run("approvals", func(t *testing.T) {
-		h := start(t, host.Config{Tools: []catalog.Tool{echo("echo")}, Quotas: host.Quotas{SessionPercent: 1}, Hooks: []policy.Hook{{Name: "ask", Before: func(_ context.Context, c *policy.Call) (policy.Verdict, error) {
-			if c.ToolName != "echo" {
-				return policy.Verdict{}, nil
-			}
-			return policy.Verdict{Approval: &policy.ApprovalRequest{Title: "May it?"}}, nil
-		}}}})
-		share := policy.DefaultMaxPending/100 + min(policy.DefaultMaxPending%100, 1)
-		r := h.Exec(ctx, mallory, host.ExecInput{Wait: 2 * time.Second, Code: fmt.Sprintf(`const e = await Promise.any(Array.from({length: %d}, (_, i) => tools.echo({i}).then(() => { throw 1 }, e => e))); text([e.code, e.effectStatus, e.message].join())`, share+1)})
-		if said := show(r); !strings.Contains(said, `quota_exceeded,none,`) || !strings.Contains(said, "calls that wait for a person") {
-			t.Error(show(r))
-		}
-		wantWaiting(t, h.Exec(host.WithAskingCaller(ctx), alice, host.ExecInput{Code: `return await tools.echo({})`}), codemode.ReasonApproval)
-	})
-}
-
 // TestSearchesAreBounded: what the host takes for searches counts as processor time of
 // the run, and of one turn it takes so much and not more.
 func TestSearchesAreBounded(t *testing.T) {
@@ -253,55 +136,4 @@ text(r.filter(x => x.status == "rejected").length + " " + (r[0].reason?.code ?? 
 	if said := r.Output[0].Text(); !strings.HasPrefix(said, "500 timeout ") || !strings.Contains(said, "smaller batches") {
 		t.Error(said)
 	}
-}
-
-// TestAReplyThatIsRefusedSaysWhatBecameOfTheCall: only a tool that reads is proposed to
-// be called again.
-func TestAReplyThatIsRefusedSaysWhatBecameOfTheCall(t *testing.T) {
-	t.Parallel()
-	tool := func(name, reply string, reads bool) catalog.Tool {
-		return catalog.Tool{Name: name, Description: "Answers.", ReadOnly: reads, Invoke: func(context.Context, catalog.Invocation) (json.RawMessage, error) {
-			return json.RawMessage(reply), nil
-		}}
-	}
-	huge := `"` + strings.Repeat("x", 9<<20) + `"`
-	h := start(t, host.Config{Tools: []catalog.Tool{tool("read", huge, true), tool("write", huge, false), tool("garble", "{", true), tool("break", "{", false)}})
-	for name, want := range map[string]string{
-		"read": "reply_too_large none true", "write": "reply_too_large done false", "garble": "invalid_reply none false", "break": "invalid_reply unknown false",
-	} {
-		r := exec(h, `try { await tools.call("`+name+`", {}) } catch (e) { text(e.message); return e.code + " " + e.effectStatus + " " + e.message.includes("Ask it for less") }`)
-		wantValue(t, r, `"`+want+`"`)
-		if said := r.Output[0].Text(); strings.Contains(want, "none") == strings.Contains(said, "do not repeat it") {
-			t.Errorf("%s: %s", name, said)
-		}
-	}
-}
-
-// TestARunThatFindsNoRoomIsKept: a stored run keeps waiting if its image is larger than its
-// session may hold, and a host with more room finishes it.
-func TestARunThatFindsNoRoomIsKept(t *testing.T) {
-	t.Parallel()
-	dir := mkdir(t)
-	config := func(held int64) host.Config {
-		return host.Config{Store: openDir(t, dir), Quotas: host.Quotas{HeldBytes: held}, Settings: host.Settings{Timeout: time.Minute}} // also a busy machine takes the image in time
-	}
-	first := start(t, config(0))
-	id := wantWaiting(t, exec(first, `const parts = [];
-for (let i = 0; i < 144; i++) parts.push(crypto.getRandomValues(new Uint8Array(65536)));
-await yield_control();
-return parts.length`), codemode.ReasonYield)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	small := start(t, config(16<<20))
-	for range 2 {
-		r := small.Wait(context.Background(), me, id)
-		if r.Reason != codemode.ReasonQuota || !strings.Contains(r.Error, "kept as it was") || strings.Contains(r.Error, "was ended") {
-			t.Fatalf("got %s", show(r))
-		}
-	}
-	if err := small.Close(); err != nil {
-		t.Fatal(err)
-	}
-	wantValue(t, start(t, config(0)).Wait(context.Background(), me, id), `144`)
 }
