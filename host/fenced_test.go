@@ -10,97 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quoinhq/quoin/host"
-	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
 )
-
-// uncertain is a store that stores the first record of a run and says that it has not.
-type uncertain struct{ runstore.Store }
-
-func (s uncertain) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	c, err := s.Store.Create(ctx, r, max)
-	if err == nil {
-		c.Release()
-		err = errDisk
-	}
-	return nil, err
-}
-
-// TestARunWhoseFirstRecordIsUncertainEnds: its caller is told that it has failed, so no other
-// host may resume it.
-func TestARunWhoseFirstRecordIsUncertainEnds(t *testing.T) {
-	t.Parallel()
-	store := openDir(t, mkdir(t))
-	h := start(t, host.Config{Store: uncertain{store}})
-	wantFailure(t, exec(h, `await yield_control(); return 1`), codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
-	if list, err := store.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("the store has %v, %v", list, err)
-	}
-}
-
-// lapsed is a store with claims that hold only once they were renewed.
-type lapsed struct {
-	runstore.Store
-	renew func() error
-}
-
-type lapsedClaim struct {
-	runstore.Claim
-	store *lapsed
-	held  atomic.Bool
-}
-
-func (s *lapsed) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	c, err := s.Store.Create(ctx, r, max)
-	return &lapsedClaim{Claim: c, store: s}, err
-}
-
-func (s *lapsed) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	c, err := s.Store.Claim(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return &lapsedClaim{Claim: c, store: s}, nil
-}
-
-func (c *lapsedClaim) Held() bool { return c.held.Load() }
-
-func (c *lapsedClaim) Renew(context.Context) error {
-	err := c.store.renew()
-	c.held.Store(err == nil)
-	return err
-}
-
-// TestALapsedHostStartsNoCall of a stored run until it has renewed its lease, and no call at
-// all of a run that another host has taken over by then.
-func TestALapsedHostStartsNoCall(t *testing.T) {
-	t.Parallel()
-	for name, renewed := range map[string]error{"renewed": nil, "taken over": runstore.ErrFenced} {
-		t.Run(name, func(t *testing.T) {
-			var paid []catalog.Invocation
-			renews := 0
-			store := &lapsed{Store: openDir(t, mkdir(t))}
-			store.renew = func() error {
-				if renews++; len(paid) > 0 {
-					t.Error("the call was made without a lease")
-				}
-				return renewed
-			}
-			h := start(t, host.Config{Store: store, Tools: []catalog.Tool{counted("pay", &paid)}})
-			id := wantWaiting(t, exec(h, `await yield_control(); await tools.pay({n: 1}); return await tools.pay({n: 2})`), codemode.ReasonYield)
-			r := h.Wait(t.Context(), me, id)
-			if renewed != nil {
-				wantFailure(t, r, codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseInput)
-			} else {
-				wantValue(t, r, `{"n":2}`)
-			}
-			if want := map[bool]int{true: 2}[renewed == nil]; renews != 1 || len(paid) != want {
-				t.Errorf("%d renewals, %d calls, want 1 and %d", renews, len(paid), want)
-			}
-		})
-	}
-}
 
 // fencing is a store with claims and journals of effects that are over as soon as they are
 // made. It counts the writes that it refuses.

@@ -105,31 +105,3 @@ func TestDamagedRunsAreRefused(t *testing.T) {
 	}
 	wantValue(t, second.Wait(context.Background(), me, id), `42`)
 }
-
-// TestForeignBuildsAreRefused: an image of another guest build is never loaded, and without
-// a log there is no replay.
-func TestForeignBuildsAreRefused(t *testing.T) {
-	t.Parallel()
-	dir := mkdir(t)
-	first := start(t, host.Config{Store: openDir(t, dir)})
-	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := openDir(t, dir)
-	rec, err := s.Get(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.GuestBuild, rec.Replay = "00", nil
-	claim, err := s.Claim(context.Background(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := claim.Checkpoint(context.Background(), rec); err != nil {
-		t.Fatal(err)
-	}
-	claim.Release()
-	second := start(t, host.Config{Store: openDir(t, dir)})
-	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
-}

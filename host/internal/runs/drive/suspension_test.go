@@ -223,3 +223,18 @@ func TestAGuestThatIsTooLargeIsNotSuspended(t *testing.T) {
 		})
 	}
 }
+
+// TestWallTimeIsCountedOnce.
+func TestWallTimeIsCountedOnce(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		r := Start(t, Setup{}).Run(func(g *Guest) any {
+			g.Sleep(100 * time.Millisecond)
+			g.Yield()
+			return 1
+		})
+		WantWaiting(t, r, codemode.ReasonYield)
+		if got := r.Telemetry.WallMillis; got != 100 {
+			t.Errorf("wallMs %v of a call that took 100ms", got)
+		}
+	})
+}

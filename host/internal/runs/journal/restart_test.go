@@ -369,3 +369,25 @@ func TestCallsCarryTheEpoch(t *testing.T) {
 		}
 	})
 }
+
+// TestForeignBuildsAreRefused: an image of another guest build is never loaded, and without
+// a log there is no replay.
+func TestForeignBuildsAreRefused(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		old := Setup{Store: NewKept(), Guests: &Guests{Build: "old"}}
+		first := Start(t, old)
+		id := WantWaiting(t, first.Run(func(g *Guest) any {
+			g.Yield()
+			return 42
+		}), codemode.ReasonYield)
+		first.Shut()
+		Alter(t, old.Store, id, func(rec *runstore.Record) { rec.Replay = nil })
+		second := Start(t, Setup{Store: old.Store, Guests: &Guests{Build: "new"}})
+		WantFailure(t, second.Resume(id), codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
+		if n := second.Guests.Count("restore"); n != 0 {
+			t.Errorf("the image was loaded %d times", n)
+		}
+		second.Shut()
+		WantValue(t, Start(t, old).Resume(id), `42`)
+	})
+}
