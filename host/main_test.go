@@ -83,9 +83,6 @@ func newHost(cfg host.Config) (*host.Host, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	if cfg.Guests.Prepared == 0 {
-		cfg.Guests.Prepared = 1
-	}
 	if cfg.Guests.Path == "" {
 		guest, err := hosttest.Guest()
 		if err != nil {

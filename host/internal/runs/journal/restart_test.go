@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/internal/runs/run"
 	. "github.com/quoinhq/quoin/host/internal/runs/runstest"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // briefDrain has a host give calls in flight no time when it closes.
@@ -64,6 +66,38 @@ func TestCallsInFlightAtTheEnd(t *testing.T) {
 				if tt.made == 2 && (<-slow.Entered).IdempotencyKey != key {
 					t.Error("the idempotency key has changed")
 				}
+			})
+		})
+	}
+}
+
+// TestACallThatIsMadeAgainInVain had no effect the second time. What the first host has done is
+// unknown all the same.
+func TestACallThatIsMadeAgainInVain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		inFlight bool // when the first host stopped
+		want     string
+	}{
+		"for the first time":            {false, `["ledger is being restarted","plugin_restarting","none","quoin:core:put"]`},
+		"after it was in flight before": {true, `["ledger is being restarted","plugin_restarting","unknown","quoin:core:put"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			InBubble(t, func(t *testing.T) {
+				gate := NewGate()
+				hangs, fails := gate.Tool("put"), Does("put", func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+					return nil, protocol.NewError(protocol.KindProcess, protocol.CodeRestarting, "ledger is being restarted")
+				})
+				hangs.Idempotent, fails.Idempotent = true, true
+				store := NewKept()
+				first := Start(t, Setup{Store: store, Tools: []catalog.Tool{hangs}, Config: briefDrain})
+				id := WantWaiting(t, first.RunFor(time.Second, func(g *Guest) any {
+					if !tt.inFlight {
+						g.Yield()
+					}
+					return g.Try("put", nil)
+				}), map[bool]codemode.Reason{true: codemode.ReasonPendingTools, false: codemode.ReasonYield}[tt.inFlight])
+				first.Shut()
+				WantValue(t, Start(t, Setup{Store: store, Tools: []catalog.Tool{fails}}).Resume(id), tt.want)
 			})
 		})
 	}

@@ -51,11 +51,17 @@ type consent struct {
 }
 
 // notMade marks a rejection of a call that never reached its tool, or that had no effect
-// there. An earlier host may have made it, too.
+// there.
 func (c *call) notMade(e *fault.Rejection) *fault.Rejection {
 	e.ToolID, e.EffectStatus = c.subject.ToolID, fault.EffectNone
-	if (c.Repeated || c.Dispatched && c.tool != nil) && (c.tool == nil || !c.tool.ReadOnly) {
-		e.EffectStatus, e.Unknown = fault.EffectUnknown, true
+	return c.ofAllHosts(e, c.Dispatched && c.tool != nil)
+}
+
+// ofAllHosts returns a rejection that is true of earlier hosts as well. One that has made the
+// call before may have had the effect that this host had not.
+func (c *call) ofAllHosts(e *fault.Rejection, madeBefore bool) *fault.Rejection {
+	if e.EffectStatus == fault.EffectNone && (madeBefore || c.Repeated) && (c.tool == nil || !c.tool.ReadOnly) {
+		e.EffectStatus, e.Unknown, e.Retryable = fault.EffectUnknown, true, false
 	}
 	return e
 }

@@ -63,7 +63,7 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 		return c.inquire(ctx, need)
 	}
 	if err != nil {
-		rejection := failureFromTool(ctx, c.tool, err)
+		rejection := c.ofAllHosts(failureFromTool(ctx, c.tool, err), !first)
 		c.noteEffect(journal.EffectOfFailure(rejection))
 		return rejection
 	}
