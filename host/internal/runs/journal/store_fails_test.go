@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,10 +25,10 @@ var errDisk = errors.New("input/output error")
 // although their answers are lost.
 type faulty struct {
 	*Seam
-	full        bool
-	commits     int // so many writes are made all the same
-	checkpoints int // so many of them fail
-	answers     bool
+	full        atomic.Bool
+	commits     atomic.Int64 // so many writes are made all the same
+	checkpoints atomic.Int64 // so many of them fail
+	answers     atomic.Bool
 }
 
 func newFaulty() *faulty {
@@ -36,7 +37,7 @@ func newFaulty() *faulty {
 		if !fails {
 			return do()
 		}
-		if s.commits--; s.commits >= 0 {
+		if s.commits.Add(-1) >= 0 {
 			if err := do(); err != nil {
 				return err
 			}
@@ -44,17 +45,17 @@ func newFaulty() *faulty {
 		return errDisk
 	}
 	s.Checkpoint = func(ctx context.Context, c runstore.Claim, r *runstore.Record) error {
-		s.checkpoints--
-		return write(s.full || s.checkpoints >= 0, func() error { return c.Checkpoint(ctx, r) })
+		fails := s.checkpoints.Add(-1) >= 0
+		return write(fails || s.full.Load(), func() error { return c.Checkpoint(ctx, r) })
 	}
 	s.PutCalls = func(ctx context.Context, c runstore.Claim, generation uint64, calls []runstore.Call) error {
-		return write(s.full || s.answers, func() error { return c.PutCalls(ctx, generation, calls) })
+		return write(s.full.Load() || s.answers.Load(), func() error { return c.PutCalls(ctx, generation, calls) })
 	}
 	s.End = func(ctx context.Context, c runstore.Claim, e *runstore.Ended) error {
-		return write(s.full, func() error { return c.End(ctx, e) })
+		return write(s.full.Load(), func() error { return c.End(ctx, e) })
 	}
 	s.Delete = func(ctx context.Context, c runstore.Claim) error {
-		return write(s.full, func() error { return c.Delete(ctx) })
+		return write(s.full.Load(), func() error { return c.Delete(ctx) })
 	}
 	return s
 }
@@ -87,7 +88,7 @@ func TestCallsOfAResumedRunNeedACheckpoint(t *testing.T) {
 			g.Yield()
 			return g.Call("pay", N(1))
 		}), codemode.ReasonYield)
-		store.checkpoints = 1
+		store.checkpoints.Store(1)
 		wantKept(t, h.Resume(id))
 		wantCalls(t, &paid, 0)
 		WantValue(t, h.Resume(id), `{"n":1}`)
@@ -111,7 +112,7 @@ func TestCallsWithoutASlotNeedACheckpoint(t *testing.T) {
 			return []any{slow.Value(), pay.Value()}
 		}), codemode.ReasonPendingTools)
 		<-slow.Entered
-		store.checkpoints = 1
+		store.checkpoints.Store(1)
 		wantKept(t, h.Resume(id))
 		close(slow.Open)
 		WantValue(t, h.Resume(id), `["through",{"n":1}]`)
@@ -134,11 +135,11 @@ func TestQueuedCallsNeedTheJournal(t *testing.T) {
 			return []any{slow.Err().EffectStatus, pay.Value()}
 		}), codemode.ReasonPendingTools)
 		<-slow.Entered
-		store.answers = true
+		store.answers.Store(true)
 		close(slow.Open)
 		synctest.Wait()
 		wantCalls(t, &paid, 0)
-		store.answers = false
+		store.answers.Store(false)
 		WantValue(t, h.Resume(id), `["unknown",{"n":1}]`)
 		wantCalls(t, &paid, 1)
 	})
@@ -155,10 +156,10 @@ func TestAnAnswerNeedsTheJournal(t *testing.T) {
 			return slow.Err().EffectStatus
 		}), codemode.ReasonPendingTools)
 		<-slow.Entered
-		store.answers = true
+		store.answers.Store(true)
 		close(slow.Open)
 		synctest.Wait()
-		store.answers = false
+		store.answers.Store(false)
 		WantValue(t, h.Resume(id), `"unknown"`)
 	})
 }
@@ -208,11 +209,11 @@ func TestAnApprovedCallNeedsTheJournal(t *testing.T) {
 		store := newFaulty()
 		h := Start(t, Setup{Store: store, Tools: []catalog.Tool{paid.Tool("echo")}, Hooks: []policy.Hook{Asks(policy.ApprovalRequest{}, "echo")}})
 		id := WantWaiting(t, h.RunIn(run.WithAskingCaller(t.Context()), run.Input{}, func(g *Guest) any { return g.Call("echo", N(1)) }), codemode.ReasonApproval)
-		store.answers = true
+		store.answers.Store(true)
 		h.Decide((<-h.Asked).ID, policy.AllowOnce)
 		synctest.Wait()
 		wantCalls(t, &paid, 0)
-		store.answers = false
+		store.answers.Store(false)
 		WantValue(t, h.Resume(id), `{"n":1}`)
 		wantCalls(t, &paid, 1)
 	})
@@ -319,7 +320,7 @@ var waits = map[string]func(*testing.T, *Host, string) *codemode.Result{
 // made, because a host that resumes from the store may make it; nor is it made here.
 func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 	for name, tt := range map[string]struct {
-		commits int
+		commits int64
 		want    string
 		calls   int
 	}{
@@ -340,10 +341,11 @@ func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 						}
 						return pay.Value()
 					}), codemode.ReasonYield)
-					store.commits, store.full = tt.commits, true
+					store.commits.Store(tt.commits)
+					store.full.Store(true)
 					wantKept(t, wait(t, h, id))
 					wantCalls(t, &paid, 0)
-					store.full = false
+					store.full.Store(false)
 					WantValue(t, wait(t, h, id), tt.want)
 					wantCalls(t, &paid, tt.calls)
 				})
@@ -355,7 +357,7 @@ func TestACallOfUnknownRecordIsNeitherMadeNorRejected(t *testing.T) {
 // TestAResultOfUnknownRecordIsNotDelivered: a run has no result yet when the store may not
 // have its end. Else another host could resume it after its caller had one.
 func TestAResultOfUnknownRecordIsNotDelivered(t *testing.T) {
-	for name, commits := range map[string]int{"refused": 0, "answer lost": 1} {
+	for name, commits := range map[string]int64{"refused": 0, "answer lost": 1} {
 		t.Run(name, func(t *testing.T) {
 			InBubble(t, func(t *testing.T) {
 				store := newFaulty()
@@ -364,9 +366,10 @@ func TestAResultOfUnknownRecordIsNotDelivered(t *testing.T) {
 					g.Yield()
 					return 1
 				}), codemode.ReasonYield)
-				store.commits, store.full = commits, true
+				store.commits.Store(commits)
+				store.full.Store(true)
 				wantKept(t, waits["deliver"](t, h, id))
-				store.full = false
+				store.full.Store(false)
 				WantValue(t, waits["deliver"](t, h, id), `1`)
 			})
 		})
@@ -383,13 +386,13 @@ func TestAnEndedRunIsHeldUntilItIsDeleted(t *testing.T) {
 			g.Yield()
 			return 1
 		}), codemode.ReasonYield)
-		store.full = true
+		store.full.Store(true)
 		WantValue(t, h.Resume(id), `1`)
 		time.Sleep(time.Minute)
 		if _, err := store.Seam.Store.Claim(t.Context(), id); err != runstore.ErrClaimed {
 			t.Errorf("another host claims the run: %v", err)
 		}
-		store.full = false
+		store.full.Store(false)
 		time.Sleep(time.Minute)
 		if list, err := store.List(t.Context()); err != nil || len(list) != 0 {
 			t.Errorf("the store has %v, %v", list, err)
@@ -409,7 +412,7 @@ func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 			g.Yield()
 			return 7
 		}), codemode.ReasonYield)
-		store.full = true
+		store.full.Store(true)
 		for range 2 {
 			r := h.Resume(id)
 			wantKept(t, r)
@@ -417,7 +420,7 @@ func TestARunThatCannotBeStoredAgainIsKept(t *testing.T) {
 				t.Errorf("got %s", Show(r))
 			}
 		}
-		store.full = false
+		store.full.Store(false)
 		WantWaiting(t, h.Resume(id), codemode.ReasonYield)
 		WantValue(t, h.Resume(id), `7`)
 	})
