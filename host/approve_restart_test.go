@@ -124,7 +124,7 @@ func TestPendingApprovalsSurviveSIGKILL(t *testing.T) {
 	decide(t, h, approval, policy.AllowOnce)
 	wantValue(t, h.Wait(t.Context(), me, run), `42`)
 	if len(desk.asked) != 0 {
-		t.Error("somebody was asked again")
+		t.Error("a person was asked again")
 	}
 }
 

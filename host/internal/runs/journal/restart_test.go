@@ -103,6 +103,30 @@ func TestACallThatIsMadeAgainInVain(t *testing.T) {
 	}
 }
 
+// TestACallThatIsMadeAgainAndAsks leaves in the journal of effects that what the first host has done is
+// unknown.
+func TestACallThatIsMadeAgainAndAsks(t *testing.T) {
+	InBubble(t, func(t *testing.T) {
+		gate := NewGate()
+		hangs, asks := gate.Tool("put"), Does("put", func(context.Context, catalog.Invocation) (json.RawMessage, error) {
+			return nil, &codemode.InputRequired{Questions: []codemode.Question{{ID: "size", Kind: codemode.QuestionForm, Message: "How large?", Schema: json.RawMessage(`{"type":"object"}`)}}}
+		})
+		for _, tool := range []*catalog.Tool{&hangs, &asks} {
+			tool.Idempotent, tool.Revertible = true, true
+		}
+		store := NewKept()
+		first := Start(t, Setup{Store: store, Tools: []catalog.Tool{hangs}, Config: briefDrain})
+		id := WantWaiting(t, first.RunFor(time.Second, func(g *Guest) any { return g.Try("put", nil) }), codemode.ReasonPendingTools)
+		first.Shut()
+		second := Start(t, Setup{Store: store, Tools: []catalog.Tool{asks}})
+		WantWaiting(t, second.ResumeFor(id, time.Second), codemode.ReasonApproval)
+		j, err := store.Effects(t.Context(), id)
+		if err != nil || len(j.Effects) != 1 || j.Effects[0].State != runstore.EffectUnknown {
+			t.Fatalf("got %+v, %v, want one effect that is unknown", j, err)
+		}
+	})
+}
+
 // TestTwoHostsNeverMakeACallTwice: while one host has a call of a resumed run in flight, another that
 // shares the store gets neither the run nor the call.
 func TestTwoHostsNeverMakeACallTwice(t *testing.T) {

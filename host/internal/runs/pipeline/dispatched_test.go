@@ -17,7 +17,7 @@ func TestDispatched(t *testing.T) {
 		want bool
 	}{
 		"nothing":                    {func(*Guest) {}, false},
-		"a tool that is not there":   {func(g *Guest) { g.Try("nobody", nil) }, false},
+		"a tool that is not there":   {func(g *Guest) { g.Try("missing", nil) }, false},
 		"an input that does not fit": {func(g *Guest) { g.Try("typed", map[string]string{}) }, false},
 		"a search":                   {func(g *Guest) { g.Ask(wire.MethodSearch, "x", nil, nil).Told() }, false},
 		"a call":                     {func(g *Guest) { g.Call("typed", N(1)) }, true},

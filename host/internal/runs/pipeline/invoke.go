@@ -59,7 +59,9 @@ func invoke(ctx context.Context, c *call) *fault.Rejection {
 	var need *codemode.InputRequired
 	if errors.As(err, &need) {
 		c.hadNoEffect(first)
-		c.noteEffect(runstore.Effect{State: runstore.EffectNone})
+		if first && !c.Repeated { // else it is unknown still what an earlier host has done
+			c.noteEffect(runstore.Effect{State: runstore.EffectNone})
+		}
 		return c.inquire(ctx, need)
 	}
 	if err != nil {

@@ -131,7 +131,7 @@ func TestAnApprovedCallInFlightAtTheEnd(t *testing.T) {
 				second := Start(t, s)
 				WantValue(t, second.Resume(id), want)
 				if len(second.Asked) != 0 {
-					t.Error("somebody was asked again")
+					t.Error("a person was asked again")
 				}
 			})
 		})
