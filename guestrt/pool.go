@@ -11,8 +11,6 @@ import (
 	"github.com/quoinhq/quoin/internal/wire"
 )
 
-var ()
-
 // Pool keeps warm guest workers and lends them to sessions. It is safe for
 // concurrent use. Every process it starts has ended when Close returns.
 type Pool struct {

@@ -11,7 +11,7 @@ type RateLimiter struct {
 	dropped          int
 }
 
-// NewRateLimiter returns a Throttle that lets burst lines through at once.
+// NewRateLimiter returns a RateLimiter that lets burst lines through at once.
 func NewRateLimiter(burst, perSecond float64, now time.Time) *RateLimiter {
 	return &RateLimiter{burst: burst, perSecond: perSecond, tokens: burst, last: now}
 }

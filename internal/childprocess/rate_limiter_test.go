@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestThrottle(t *testing.T) {
+func TestRateLimiter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	th := NewRateLimiter(3, 2, now)
 	passed := func(n int) (passed int) {
