@@ -69,7 +69,7 @@ func TestAPluginThatIsNotUpYetHasItsOwnSentence(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for h.Plugins()[0].State != plugins.StateRunning {
+	for _, spaces := h.Seen(me); len(spaces) == 0; _, spaces = h.Seen(me) { // a moment after the plugin runs
 		runtime.Gosched()
 	}
 	wantMessage(t, h.Wait(t.Context(), me, id), "Issues is there now, and was not when this program started. Run the program again.")

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -101,12 +102,35 @@ func build(ctx context.Context, onStart func(string)) (path string, err error) {
 		return path, err
 	}
 	onStart("go install " + command + "@" + version)
-	// go install renames its result into place.
+	for range buildAttempts {
+		if err = install(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+			break
+		}
+	}
+	return path, err
+}
+
+// A download that stands still has no end of its own. The go command keeps what it has got
+// and compiled, and goes on from there.
+const (
+	buildAttempts = 2
+	buildTime     = 8 * time.Minute // of one attempt; a build from nothing takes four on two processors
+)
+
+// install builds the compiler into a folder. The go command renames its result into place.
+func install(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, buildTime, fmt.Errorf("go install has not ended after %v: %w", buildTime, context.DeadlineExceeded))
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "install", command+"@"+version)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
+	cmd.WaitDelay = time.Second // its children hold the pipe
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return path, nil
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
