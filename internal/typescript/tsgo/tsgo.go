@@ -102,24 +102,28 @@ func build(ctx context.Context, onStart func(string)) (path string, err error) {
 		return path, err
 	}
 	onStart("go install " + command + "@" + version)
-	for range buildAttempts {
-		if err = install(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-	}
-	return path, err
+	return path, install(ctx, dir, buildTime)
 }
 
-// A download that stands still has no end of its own. The go command keeps what it has got
-// and compiled, and goes on from there.
-const (
-	buildAttempts = 2
-	buildTime     = 8 * time.Minute // of one attempt; a build from nothing takes four on two processors
-)
+// buildTime bounds one attempt to build the compiler. A build from nothing takes four minutes
+// on two processors.
+const buildTime = 8 * time.Minute
 
-// install builds the compiler into a folder. The go command renames its result into place.
-func install(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, buildTime, fmt.Errorf("go install has not ended after %v: %w", buildTime, context.DeadlineExceeded))
+// install builds the compiler into a folder, in two attempts: a download that stands still has
+// no end of its own, and the go command keeps what it has got and compiled.
+func install(ctx context.Context, dir string, limit time.Duration) error {
+	err := attempt(ctx, dir, limit)
+	if errors.Is(err, errStandsStill) {
+		err = attempt(ctx, dir, limit)
+	}
+	return err
+}
+
+var errStandsStill = errors.New("it has not ended in time: is the network slow?")
+
+// attempt is one attempt. The go command renames its result into place.
+func attempt(ctx context.Context, dir string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "install", command+"@"+version)
 	cmd.Dir = dir
