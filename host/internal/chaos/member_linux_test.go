@@ -263,19 +263,23 @@ func (m *member) signal(s syscall.Signal) error {
 	return syscall.Kill(m.process.PID(), s)
 }
 
-// killPlugin ends the process of the plugin by SIGKILL.
+// killPlugin ends the process of the plugin by SIGKILL, once there is one: the host may be
+// starting it again.
 func (m *member) killPlugin() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	children, err := hosttest.Children(m.process.PID())
-	if err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(context.Background(), healing)
+	defer cancel()
+	for ; ctx.Err() == nil; rest(ctx, 10*time.Millisecond) {
+		children, err := hosttest.Children(m.process.PID())
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(children, func(p hosttest.Process) bool { return p.Name == ledgerName }); i >= 0 {
+			return syscall.Kill(children[i].PID, syscall.SIGKILL)
+		}
 	}
-	i := slices.IndexFunc(children, func(p hosttest.Process) bool { return p.Name == ledgerName })
-	if i < 0 {
-		return errors.New("the host has no process of the plugin")
-	}
-	return syscall.Kill(children[i].PID, syscall.SIGKILL)
+	return errors.New("the host has no process of the plugin")
 }
 
 // rest waits, or until ctx ends.
