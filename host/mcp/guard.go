@@ -24,16 +24,17 @@ const (
 // guard carries the requests of one connection. It adds the configured headers,
 // bounds what comes back before the SDK reads it, and ends with the connection.
 type guard struct {
-	base    *http.Transport
-	carrier http.RoundTripper // base, with tokens where the server is signed in to
-	headers http.Header
-	life    context.Context
-	gone    func(error) // told once a connection was lost and the server takes no other
-	open    atomic.Int64
-	probing atomic.Bool
-	denied  atomic.Pointer[oauth.Required] // why the last request of no call was refused
-	refused atomic.Pointer[error]          // why the last request of no call was not answered as it should be
-	plain   bool                           // answers are no messages of MCP; who reads them bounds them
+	base     *http.Transport
+	carrier  http.RoundTripper // base, with tokens where the server is signed in to
+	headers  http.Header
+	life     context.Context
+	gone     func(error) // told once a connection was lost and the server takes no other
+	open     atomic.Int64
+	probing  atomic.Bool
+	streamed atomic.Bool                    // the stream of the server's own messages was asked for
+	denied   atomic.Pointer[oauth.Required] // why the last request of no call was refused
+	refused  atomic.Pointer[error]          // why the last request of no call was not answered as it should be
+	plain    bool                           // answers are no messages of MCP; who reads them bounds them
 
 	probeTimeout time.Duration
 }

@@ -17,7 +17,7 @@ import (
 
 // newClient returns a client for one connection. Its requests end with life. gone is told that
 // the server is not there any more; it must not block. probeTimeout bounds one attempt to find
-// that out.
+// that out, and what the start waits for a stream.
 //
 // Compression is off, because a limit on compressed bytes would not bound what
 // they decode to.
@@ -38,6 +38,14 @@ func newClient(life context.Context, headers http.Header, probeTimeout time.Dura
 
 // RoundTrip makes one request.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if g.opensStream(r) {
+		return g.openStream(r), nil
+	}
+	return g.exchange(r)
+}
+
+// exchange makes one request, and waits for the head of its answer.
+func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 	if n := g.open.Add(1); n > maxRequests {
 		g.open.Add(-1)
 		return nil, fmt.Errorf("more than %d requests are open", maxRequests)
