@@ -16,9 +16,10 @@ import (
 
 // The bounds of one message of a server.
 const (
-	maxMessage = 8<<20 + 64<<10 // bytes; a reply of 8 MiB and what is around it
-	maxDepth   = 100            // containers inside each other
-	maxValues  = 500_000        // values and names
+	maxMessage   = 8<<20 + 64<<10 // bytes; a reply of 8 MiB and what is around it
+	maxDepth     = 100            // containers inside each other
+	maxListDepth = 900            // in a page of a list of tools: a schema that is too deep costs no other tool
+	maxValues    = 500_000        // values and names
 )
 
 // capture takes the result of one call as the server sent it. The SDK decodes
@@ -28,6 +29,7 @@ const (
 type capture struct {
 	mu      sync.Mutex
 	id      jsonrpc.ID // of the request; only over a network, where an answer comes by the way of its request
+	deep    bool       // the result is a page of tools; set before the request is sent
 	result  json.RawMessage
 	refused error
 	asks    func(params json.RawMessage) // told of questions in the answer's stream; may be nil
@@ -89,7 +91,7 @@ func (c *capture) belongs(id any) error {
 //
 // The result is a copy, independent of the message that it came in.
 func (c *capture) take(result json.RawMessage) error {
-	err := inspect(result)
+	err := c.inspect(result)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -140,7 +142,17 @@ var errTooLarge = &Error{Code: CodeReplyTooLarge, Message: fmt.Sprintf("it is la
 //
 // It runs before any decoder: a small message can decode into a large tree, and a
 // deep one costs a decoder its stack.
-func inspect(message []byte) error {
+func inspect(message []byte) error { return inspectTo(maxDepth, message) }
+
+// inspect does the same with the answer to a call, which may be nil.
+func (c *capture) inspect(message []byte) error {
+	if c != nil && c.deep {
+		return inspectTo(maxListDepth, message)
+	}
+	return inspect(message)
+}
+
+func inspectTo(most int, message []byte) error {
 	if len(message) > maxMessage {
 		return errTooLarge
 	}
@@ -156,8 +168,8 @@ func inspect(message []byte) error {
 		case b == '{' || b == '[':
 			depth++
 			values++
-			if depth > maxDepth {
-				return &Error{Code: CodeInvalidReply, Message: fmt.Sprintf("it is nested more than %d levels deep.", maxDepth)}
+			if depth > most {
+				return &Error{Code: CodeInvalidReply, Message: fmt.Sprintf("it is nested more than %d levels deep.", most)}
 			}
 		case b == '}' || b == ']':
 			depth--

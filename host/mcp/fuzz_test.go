@@ -22,7 +22,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte(`{"tools":[{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"a"},7],"nextCursor":"x"}`))
 	f.Fuzz(func(t *testing.T, page []byte) {
 		l := &listing{server: &Server{Name: "s", TrustHints: true}, log: slog.New(slog.DiscardHandler), offered: pinnedTools{}}
-		if _, err := l.page(page); err != nil {
+		if _, err := l.page(page, 1); err != nil {
 			return
 		}
 		seen := map[string]bool{}

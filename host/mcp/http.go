@@ -126,7 +126,7 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
 	text = bytes.TrimPrefix(text, byteOrderMark)
-	refused := inspect(text)
+	refused := captureOf(r.Context()).inspect(text)
 	if refused == nil {
 		text = withOwnID(text)
 		refused = captureMessage(captureOf(r.Context()), text)
@@ -304,7 +304,7 @@ func (b *eventBody) endLine() error {
 		b.whole = append(b.whole, event...)
 		return nil
 	}
-	if err := inspect(data); err != nil {
+	if err := b.answer.inspect(data); err != nil {
 		return b.refuse(err)
 	}
 	if fixed := withOwnID(data); !bytes.Equal(fixed, data) {

@@ -30,6 +30,17 @@ func init() {
 			return r.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no","data":{"hint":"q must be a string"}}}`, q.ID)
 		})
 	}
+	deep := `{"name":"deep","inputSchema":` + strings.Repeat(`{"properties":{"n":`, 60) + `{}` + strings.Repeat(`}}`, 60) + `}`
+	for role, failure := range map[string]string{"second page refused": `"error":{"code":-32602,"message":"Invalid cursor"}`, "second page odd": `"result":7`} {
+		badServers[role] = func(r *raw) error {
+			return r.serve(func(q request) error {
+				if strings.Contains(string(q.Params), `"p2"`) {
+					return r.say(`{"jsonrpc":"2.0","id":%s,%s}`, q.ID, failure)
+				}
+				return r.reply(q, `{"tools":[{"name":"good"},`+deep+`],"nextCursor":"p2"}`)
+			})
+		}
+	}
 	badServers["empty cursors"] = func(r *raw) error {
 		return r.serve(func(q request) error { return r.reply(q, pageAfter(q, "2025-06-18")) })
 	}
@@ -188,6 +199,27 @@ func TestEmptyCursors(t *testing.T) {
 			}
 			if out := fmt.Sprint(w.call(t, "s", "resources_list", `{"cursor":""}`)); !strings.Contains(out, c.second) {
 				t.Errorf("the second page: %s", out)
+			}
+		})
+	}
+}
+
+// TestAPageThatFails costs only the tools from there on, and a schema that is too deep only its
+// own checks.
+func TestAPageThatFails(t *testing.T) {
+	t.Parallel()
+	for role, why := range map[string]string{"second page refused": "Invalid cursor", "second page odd": "the page is not one"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			w := connect(t, Options{}, self(t, "s", role))
+			if got := w.names(); !slices.Equal(got, []string{"good", "deep"}) {
+				t.Errorf("tools %q: %v", got, w.Status()[0].Error)
+			}
+			left := fmt.Sprint(w.Status()[0].LeftOut)
+			for _, want := range []string{"the tools from page 2 on", why, "deep (it is nested more than 100 levels deep)"} {
+				if !strings.Contains(left, want) {
+					t.Errorf("left out %s, want %q", left, want)
+				}
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,7 +9,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // errEndless means that a server's list has no end; what came so far is kept.
@@ -48,18 +52,17 @@ func (l *listing) served(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// pages reads the list to its end, or to one of its bounds.
+// pages reads the list to its end, or to one of its bounds. A page after the first that the
+// server refuses, or that cannot be read, costs only the tools from there on.
 func (l *listing) pages(ctx context.Context, c *connection) error {
 	cursor, seen := "", map[string]bool{}
 	for page := 1; ; page++ {
-		var raw json.RawMessage
-		var err error
-		raw, l.callable, err = c.page(ctx, cursor)
-		if err != nil {
-			return fmt.Errorf("listing tools: %w", err)
-		}
-		after, err := l.page(raw)
-		if err != nil {
+		after, err := l.read(ctx, c, cursor, page)
+		switch {
+		case err != nil && page > 1 && ctx.Err() == nil && stays(err):
+			l.leaveOut(fmt.Sprintf("the tools from page %d on", page), "the server did not send the page of its list: "+bounded(err.Error(), maxErrorText))
+			return nil
+		case err != nil:
 			return fmt.Errorf("listing tools: %w", err)
 		}
 		next, on := c.sentCursor(after)
@@ -76,11 +79,34 @@ func (l *listing) pages(ctx context.Context, c *connection) error {
 	}
 }
 
+// read reads one page, and returns where the next one starts.
+func (l *listing) read(ctx context.Context, c *connection, cursor string, page int) (next *string, err error) {
+	var raw json.RawMessage
+	if raw, l.callable, err = c.page(ctx, cursor); err != nil {
+		return nil, err
+	}
+	return l.page(raw, page)
+}
+
+// stays reports whether a page would fail in the same way if the server were connected again.
+func stays(err error) bool {
+	var rpc *jsonrpc.Error
+	var own *Error
+	switch {
+	case errors.Is(err, errNoPage):
+		return true
+	case errors.As(err, &own):
+		return own.Code != CodeClosed && !own.Retryable && !own.Unknown
+	}
+	return errors.As(err, &rpc) && rpc.Code != codeTransport
+}
+
 // page asks for one page and returns it as the server sent it. Over a network a tool may
 // have its arguments sent as headers too; callable has the tools for which that works.
 func (c *connection) page(ctx context.Context, cursor string) (raw json.RawMessage, callable map[string]bool, err error) {
 	ctx, answer := withCapture(ctx)
 	defer answer.release()
+	answer.deep = true
 	res, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 	switch {
 	case answer.refusal() != nil:
@@ -102,25 +128,53 @@ func (c *connection) page(ctx context.Context, cursor string) (raw json.RawMessa
 	return raw, callable, nil
 }
 
+// errNoPage means that an answer has no list of tools.
+var errNoPage = errors.New("the page is not one")
+
 // page takes the tools of one page, and returns where the next one starts.
-func (l *listing) page(raw json.RawMessage) (next *string, err error) {
+func (l *listing) page(raw json.RawMessage, number int) (next *string, err error) {
 	var page struct {
-		Tools      []json.RawMessage `json:"tools"`
-		NextCursor *string           `json:"nextCursor"`
-		TTL        json.RawMessage   `json:"ttlMs"`
+		Tools      json.RawMessage `json:"tools"`
+		NextCursor json.RawMessage `json:"nextCursor"`
+		TTL        json.RawMessage `json:"ttlMs"`
 	}
-	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, fmt.Errorf("the page is not one: %w", err)
+	if bytes.HasPrefix(raw, []byte("[")) {
+		page.Tools = raw
+	} else if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoPage, err)
 	}
 	var ms int64
 	if json.Unmarshal(page.TTL, &ms) == nil && ms > 0 && (l.stale == 0 || milliseconds(ms) < l.stale) {
 		l.stale = milliseconds(ms)
 	}
-	for _, t := range page.Tools {
+	tools, ok := elements(page.Tools)
+	if !ok {
+		return nil, fmt.Errorf("%w: its tools are %s", errNoPage, bounded(string(page.Tools), 100))
+	}
+	for _, t := range tools {
 		if l.full() {
 			return new("more"), nil
 		}
 		l.add(t)
 	}
-	return page.NextCursor, nil
+	if page.NextCursor == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(page.NextCursor, &next); err != nil {
+		l.leaveOut(fmt.Sprintf("the tools after page %d", number), "the nextCursor of the page must be a text, and is "+bounded(string(page.NextCursor), 100))
+		return nil, nil
+	}
+	return next, nil
+}
+
+// elements returns the elements of a list. PHP writes a list with holes as an object.
+func elements(raw json.RawMessage) (list []json.RawMessage, ok bool) {
+	if len(raw) == 0 || json.Unmarshal(raw, &list) == nil {
+		return list, true
+	}
+	object := jsonschema.Bounds{Bytes: maxMessage, Values: maxValues, Nesting: maxListDepth}.Parse(raw).Root()
+	for _, m := range object.Fields() {
+		list = append(list, m.Value.Raw)
+	}
+	return list, object.Is(jsonschema.Object)
 }

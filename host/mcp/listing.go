@@ -162,13 +162,16 @@ func inputSchema(raw json.RawMessage) (schema json.RawMessage, unread []string) 
 	case len(raw) > maxSchemaBytes:
 		return anyObject, []string{fmt.Sprintf("it has %d bytes, and the limit is %d", len(raw), maxSchemaBytes)}
 	}
+	if err := inspect(raw); err != nil {
+		return anyObject, []string{strings.TrimSuffix(err.Error(), ".")}
+	}
 	return repairSchema(compact(raw))
 }
 
 // outputSchema returns the schema of a tool's structured content, if it is one.
 func outputSchema(raw json.RawMessage) json.RawMessage {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || len(raw) > maxSchemaBytes || raw[0] != '{' {
+	if len(raw) == 0 || len(raw) > maxSchemaBytes || raw[0] != '{' || inspect(raw) != nil {
 		return nil
 	}
 	return compact(raw)
