@@ -176,7 +176,11 @@ func (a *mcpAdding) wanted(cmd *cobra.Command, args []string) ([]mcpentry.Found,
 		return nil, nil, cli.Usagef("give the address of the server with --url URL, or its program after two dashes: quoin mcp add %s -- COMMAND", output.ShellWord(words[0]))
 	}
 	if len(command) == 1 {
-		if parts, err := mcpentry.Words(command[0], isFile); err == nil && len(parts) > 1 {
+		parts, err := mcpentry.Words(command[0], isFile)
+		if err != nil {
+			return nil, nil, cli.AsUsage(err)
+		}
+		if len(parts) > 1 {
 			return nil, nil, cli.Usagef("the program has its arguments in the same word; they are words of their own: quoin mcp add %s -- %s", output.ShellWord(words[0]), app.ShellLine(parts))
 		}
 	}

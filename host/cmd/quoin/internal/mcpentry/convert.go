@@ -35,9 +35,10 @@ var fields = map[string]func(*conversion, any){
 	"env_vars":    func(c *conversion, v any) { c.Entry.PassEnv = c.texts("env_vars", v) },
 	"passEnv":     func(c *conversion, v any) { c.Entry.PassEnv = c.texts("passEnv", v) },
 
-	"url":                  (*conversion).address,
-	"httpUrl":              (*conversion).address,
-	"serverUrl":            (*conversion).address,
+	"baseUrl":              func(c *conversion, v any) { c.address("baseUrl", v) },
+	"httpUrl":              func(c *conversion, v any) { c.address("httpUrl", v) }, // Gemini: counts before url
+	"serverUrl":            func(c *conversion, v any) { c.address("serverUrl", v) },
+	"url":                  func(c *conversion, v any) { c.address("url", v) },
 	"headers":              func(c *conversion, v any) { c.entries("headers", &c.Entry.Headers, v) },
 	"http_headers":         func(c *conversion, v any) { c.entries("http_headers", &c.Entry.Headers, v) },
 	"env_http_headers":     (*conversion).headersOfVariables,
@@ -49,29 +50,44 @@ var fields = map[string]func(*conversion, any){
 	"tool_timeout_sec":    func(c *conversion, v any) { c.Entry.CallTimeoutMs = c.number("tool_timeout_sec", v, 1000) },
 	"callTimeoutMs":       func(c *conversion, v any) { c.Entry.CallTimeoutMs = c.number("callTimeoutMs", v, 1) },
 
-	"enabled_tools":  func(c *conversion, v any) { c.Entry.Allow = c.tools("enabled_tools", v) },
-	"includeTools":   func(c *conversion, v any) { c.Entry.Allow = c.tools("includeTools", v) },
-	"disabled_tools": func(c *conversion, v any) { c.Entry.Deny = c.tools("disabled_tools", v) },
-	"excludeTools":   func(c *conversion, v any) { c.Entry.Deny = c.tools("excludeTools", v) },
+	"enabled_tools":  func(c *conversion, v any) { c.allow("enabled_tools", v) },
+	"enabledTools":   func(c *conversion, v any) { c.allow("enabledTools", v) },
+	"includeTools":   func(c *conversion, v any) { c.allow("includeTools", v) },
+	"allowed_tools":  func(c *conversion, v any) { c.allow("allowed_tools", v) },
+	"allowedTools":   func(c *conversion, v any) { c.allow("allowedTools", v) },
+	"tools":          func(c *conversion, v any) { c.allow("tools", v) },
+	"disabled_tools": func(c *conversion, v any) { c.deny("disabled_tools", v) },
+	"disabledTools":  func(c *conversion, v any) { c.deny("disabledTools", v) },
+	"excludeTools":   func(c *conversion, v any) { c.deny("excludeTools", v) },
+	"excluded_tools": func(c *conversion, v any) { c.deny("excluded_tools", v) },
 	"allow":          func(c *conversion, v any) { c.Entry.Allow = c.texts("allow", v) },
-	"deny":           func(c *conversion, v any) { c.Entry.Deny = c.texts("deny", v) },
-	"enabled":        func(c *conversion, v any) { c.Entry.Disabled = !c.boolean("enabled", v) },
-	"disabled":       func(c *conversion, v any) { c.Entry.Disabled = c.boolean("disabled", v) },
+	"deny":           func(c *conversion, v any) { c.Entry.Deny = append(c.Entry.Deny, c.texts("deny", v)...) },
+	"active":         func(c *conversion, v any) { c.off(!c.boolean("active", v)) },
+	"isActive":       func(c *conversion, v any) { c.off(!c.boolean("isActive", v)) },
+	"enabled":        func(c *conversion, v any) { c.off(!c.boolean("enabled", v)) },
+	"disabled":       func(c *conversion, v any) { c.off(c.boolean("disabled", v)) },
 }
 
 // convert makes a Found of a server, without its name.
-func convert(as string, server any, here Here) (Found, error) {
+func convert(as string, server any, here Here, beside []map[string]any) (Found, error) {
 	object, ok := server.(map[string]any)
 	if !ok {
 		return Found{}, errors.New("it is no object")
 	}
 	c := conversion{Found: Found{As: as}, here: here}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if take := fields[name]; take == nil {
-			c.note("%.64s is not taken", name)
-		} else if object[name] != nil {
+		switch take := fields[name]; {
+		case object[name] == nil:
+		case take != nil:
 			take(&c, object[name])
+		case slices.Contains(harmless, name):
+			c.note("%.64s is not taken", name)
+		default:
+			c.disable("%.64s is not taken, and may be a restriction", name)
 		}
+	}
+	for _, b := range beside {
+		c.restrict(b)
 	}
 	return c.Found, c.err
 }
@@ -128,15 +144,6 @@ func (c *conversion) texts(field string, v any) []string {
 		out[i] = c.text(field, item)
 	}
 	return out
-}
-
-// tools reads names of tools, which are patterns for Quoin.
-func (c *conversion) tools(field string, v any) []string {
-	names := c.texts(field, v)
-	for i, name := range names {
-		names[i] = wildcards.Replace(name)
-	}
-	return names
 }
 
 func (c *conversion) boolean(field string, v any) bool {
@@ -211,6 +218,10 @@ func Words(command string, isFile func(string) bool) ([]string, error) {
 	switch {
 	case len(words) < 2 || isFile(command):
 		return []string{command}, nil
+	case assignment.MatchString(words[0]):
+		return nil, errors.New("command sets a variable before the program: put the variable into env, and the program alone into command")
+	case strings.ContainsAny(command, "&|;<>`") || strings.Contains(command, "$("):
+		return nil, errors.New("command is a line for a shell, and Quoin starts programs without one: put the program alone into command, its arguments into args, and its folder into dir")
 	case strings.ContainsAny(command, `"'`) || strings.ContainsAny(words[0], `/\`) && !isFile(words[0]):
 		return nil, errors.New("command has spaces in it, and is no file: put the program alone into command, and its arguments into args")
 	}
@@ -219,15 +230,23 @@ func Words(command string, isFile func(string) bool) ([]string, error) {
 
 // place looks at a path, which another host may start elsewhere.
 func (c *conversion) place(field, path string) string {
-	if path != "" && !filepath.IsAbs(path) && !strings.Contains(path, "${") {
+	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "$") && !strings.HasPrefix(path, "${") {
+		c.note("%s starts with %c, which stands for something in a shell alone: write the whole path", field, path[0])
+	} else if path != "" && !filepath.IsAbs(path) && !strings.Contains(path, "${") {
 		c.note("%s is relative: it starts where Quoin runs, so write the whole path", field)
 	}
 	return path
 }
 
-func (c *conversion) address(v any) {
-	c.Entry.URL = c.plain("url", c.text("url", v))
-	if ref := reference.FindString(c.Entry.URL); ref != "" {
+// address takes the first of the addresses of a server.
+func (c *conversion) address(field string, v any) {
+	address := c.plain("url", c.text(field, v))
+	if c.Entry.URL != "" && c.Entry.URL != address {
+		c.note("%s is another address, which is not taken", field)
+		return
+	}
+	c.Entry.URL = address
+	if ref := reference.FindString(address); ref != "" {
 		c.fail("url contains %s, and Quoin replaces nothing there: write the value in its place", shown(ref))
 	}
 }
@@ -303,15 +322,13 @@ func (c *conversion) named(field string, v any) string {
 	return "${" + name + "}"
 }
 
-// wildcards are the signs that have a meaning in patterns.
-var wildcards = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
-
 // How hosts write what stands for something else, and what Quoin takes.
 var (
-	ofEnv     = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
-	reference = regexp.MustCompile(`\$\{[^}]*\}`)
-	dollars   = regexp.MustCompile(`\$\{[^}]*\}|\$(?:[^A-Za-z_]|$)`) // what is no $NAME
-	variable  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	ofEnv      = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+	reference  = regexp.MustCompile(`\$\{[^}]*\}`)
+	dollars    = regexp.MustCompile(`\$\{[^}]*\}|\$(?:[^A-Za-z_]|$)`) // what is no $NAME
+	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // hostWords stand for something that only the other host knows.

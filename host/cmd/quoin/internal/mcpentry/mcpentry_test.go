@@ -14,6 +14,9 @@ func nowhere() Here {
 	return Here{Taken: no, Folder: no, IsSet: no, IsFile: no}
 }
 
+// disabledFor follows the restriction that is not taken.
+const disabledFor = ": the server is disabled; write allow or deny if it has to have fewer tools, and remove disabled"
+
 // TestRead has a file of each host, as its documentation writes them.
 func TestRead(t *testing.T) {
 	for _, tc := range []struct {
@@ -62,7 +65,36 @@ func TestRead(t *testing.T) {
 					"args contains ${ROOT}, which stays as it is written: put the value in its place", "timeout is not taken"}},
 				{Name: "r", As: "r", Entry: Entry{URL: "https://mcp.example.test/mcp", Headers: map[string]string{"K": "${KK}", "L": "{file:~/l}"}, Disabled: true}, Notes: []string{
 					"headers.L contains {file:…}, which Quoin does not know: put the value in its place"}},
-			}, []Skipped{{"e", "command and url are both missing; give one of them"}, {"u", "url contains ${U}, and Quoin replaces nothing there: write the value in its place"}}},
+			}, []Skipped{{"e", "command and url are both missing; give one of them"}, {"over", "command and url are both missing; give one of them"}, {"u", "url contains ${U}, and Quoin replaces nothing there: write the value in its place"}}},
+		{"opencode without types", `{"mcp": {"o": {"command": ["npx"]}, "p q": {"command": ["npx"]}, "r": {"command": ["npx"]}},
+			"tools": {"o_*": false, "o_x": true, "p_q_del*": false, "p_q_a[": false, "r_*": true, "bash": false}, "permission": {"r_w": "deny", "r_x": {"*": "deny"}, "p_*": "ask", "*": "allow"}}`,
+			[]Found{
+				{Name: "o", As: "o", Entry: Entry{Command: "npx", Disabled: true}, Notes: []string{"tools.o_* turns tools of it off, so that it is disabled"}},
+				{Name: "p-q", As: "p q", Entry: Entry{Command: "npx", Deny: []string{`a\[`, "del*"}}, Notes: []string{"tools.p_q_a[ is in deny", "tools.p_q_del* is in deny", "permission.p_* is not taken"}},
+				{Name: "r", As: "r", Entry: Entry{Command: "npx", Deny: []string{"w"}, Disabled: true}, Notes: []string{"permission.r_w is in deny", "permission.r_x is not taken, and may be a restriction" + disabledFor}},
+			}, nil},
+		{"opencode that denies all", `{"mcp": {"o": {"command": ["npx"]}}, "permission": "deny"}`,
+			[]Found{{Name: "o", As: "o", Entry: Entry{Command: "npx", Disabled: true}, Notes: []string{"permission.* turns tools of it off, so that it is disabled"}}}, nil},
+		{"Crush", `{"mcp": {"fs": {"type": "stdio", "command": "node", "args": ["s.js"], "timeout": 120, "disabled": false, "disabled_tools": ["drop_db"]}, "gh": {"type": "http", "url": "https://e.test/mcp"}}}`,
+			[]Found{
+				{Name: "fs", As: "fs", Entry: Entry{Command: "node", Args: []string{"s.js"}, Deny: []string{"drop_db"}}, Notes: []string{"timeout is not taken"}},
+				{Name: "gh", As: "gh", Entry: Entry{URL: "https://e.test/mcp"}}}, nil},
+		{"Gemini", `{"mcpServers": {"g": {"url": "https://e.test/g"}, "h": {"url": "https://e.test/sse", "httpUrl": "https://e.test/mcp", "includeTools": ["a*", "b"], "trust": true}, "i": {"command": "x"}},
+			"mcp": {"allowed": ["g", "h"], "excluded": ["g"]}}`,
+			[]Found{
+				{Name: "g", As: "g", Entry: Entry{URL: "https://e.test/g", Disabled: true}, Notes: []string{"mcp.excluded has it, so that it is disabled"}},
+				{Name: "h", As: "h", Entry: Entry{URL: "https://e.test/mcp", Allow: []string{`a\*`, "b"}}, Notes: []string{"trust is not taken", "url is another address, which is not taken"}},
+				{Name: "i", As: "i", Entry: Entry{Command: "x", Disabled: true}, Notes: []string{"mcp.allowed does not have it, so that it is disabled"}}}, nil},
+		{"restrictions", `{"mcpServers": {
+			"a": {"command": "x", "disabledTools": ["drop_*"], "excludeTools": ["y"]}, "b": {"command": "x", "tools": ["read_a"]}, "c": {"command": "x", "isActive": false, "enabled": true}, "d": {"command": "x", "tools": ["*"]},
+			"e": {"command": "x", "sandbox": true, "later": null}, "f": {"command": "x", "tools": {"w": {"approval_mode": "prompt"}}}, "g": {"command": "x", "enabledTools": ["a"], "allowedTools": ["a", "b"]}}}`,
+			[]Found{
+				{Name: "a", As: "a", Entry: Entry{Command: "x", Deny: []string{"drop_*", "y"}}}, {Name: "b", As: "b", Entry: Entry{Command: "x", Allow: []string{"read_a"}}},
+				{Name: "c", As: "c", Entry: Entry{Command: "x", Disabled: true}}, {Name: "d", As: "d", Entry: Entry{Command: "x", Allow: []string{"*"}}},
+				{Name: "e", As: "e", Entry: Entry{Command: "x", Disabled: true}, Notes: []string{"sandbox is not taken, and may be a restriction" + disabledFor}},
+				{Name: "f", As: "f", Entry: Entry{Command: "x", Disabled: true}, Notes: []string{"tools is not taken, and is a restriction" + disabledFor}},
+				{Name: "g", As: "g", Entry: Entry{Command: "x", Allow: []string{"a", "b"}, Disabled: true}, Notes: []string{"enabledTools is not taken, and is a restriction" + disabledFor}},
+			}, nil},
 		{"Zed", `{"theme": "One", "context_servers": {
 			"z": {"source": "custom", "command": {"path": "npx", "args": ["-y", "@acme/srv"], "env": {"A": "1"}}}, "z2": {"command": "npx", "args": ["-y"]},
 			"x": {"source": "extension", "settings": {}}, "n": {"source": "custom", "command": {"args": ["a"]}}}}`,
@@ -115,7 +147,7 @@ required = true
 	check(t, []Found{
 		{Name: "context7", As: "context7", Entry: Entry{Command: "npx", Args: []string{"-y", "@upstash/context7-mcp"}, Dir: "/srv", PassEnv: []string{"LOCAL_TOKEN"},
 			Env: map[string]string{"MY_ENV_VAR": "MY_ENV_VALUE"}, ConnectTimeoutMs: 20_000, CallTimeoutMs: 45_500, Allow: []string{}}},
-		{Name: "figma", As: "figma", Entry: Entry{URL: "https://mcp.figma.com/mcp", Disabled: true, Deny: []string{`a\*`},
+		{Name: "figma", As: "figma", Entry: Entry{URL: "https://mcp.figma.com/mcp", Disabled: true, Deny: []string{"a*"},
 			Headers: map[string]string{"Authorization": "Bearer ${FIGMA_OAUTH_TOKEN}", "X-Figma-Region": "us-east-1", "X-Org": "${ORG}"}}, Notes: []string{"required is not taken"}},
 	}, found, nil, skipped, err)
 	if b, err := found[0].Entry.JSON(); err != nil || !strings.Contains(string(b), `"allow":[]`) {
@@ -139,12 +171,12 @@ func check(t *testing.T, wantFound, found []Found, wantSkipped, skipped []Skippe
 // TestScopes: what a file has for one folder is taken there, and named elsewhere.
 func TestScopes(t *testing.T) {
 	const file = `{"mcpServers": {"outer": {"url": "https://h/mcp"}, "both": {"command": "user"}}, "servers": {"vs": {"command": "x"}, "outer": {"command": "y"}},
-		"projects": {"/here": {"mcpServers": {"both": {"command": "local"}}}, "/there": {"mcpServers": {"inner": {"command": "s3cret"}}}, "/none": {"mcpServers": {}}, "/odd": 1}}`
+		"projects": {"/here": {"mcpServers": {"both": {"command": "local"}}, "disabledMcpServers": ["vs"]}, "/there": {"mcpServers": {"inner": {"command": "s3cret"}}}, "/none": {"mcpServers": {}}, "/odd": 1}}`
 	here := nowhere()
 	here.Folder = func(path string) bool { return path == "/here" }
 	found, skipped, err := Read([]byte(file), false, here)
 	check(t, []Found{
-		{Name: "both", As: "both", Entry: Entry{Command: "local"}}, {Name: "outer", As: "outer", Entry: Entry{URL: "https://h/mcp"}}, {Name: "vs", As: "vs", Entry: Entry{Command: "x"}},
+		{Name: "both", As: "both", Entry: Entry{Command: "local"}}, {Name: "outer", As: "outer", Entry: Entry{URL: "https://h/mcp"}}, {Name: "vs", As: "vs", Entry: Entry{Command: "x", Disabled: true}, Notes: []string{"disabledMcpServers has it, so that it is disabled"}},
 	}, found, []Skipped{
 		{"both", "the file has another server of this name, which counts"}, {"outer", "the file has another server of this name, which counts"},
 		{"inner", "it is of the folder /there alone: to take it, run the command there"},
@@ -175,7 +207,8 @@ func TestCommands(t *testing.T) {
 	here.IsFile = func(path string) bool { return path == "/Program Files/srv" || path == "/bin/node" }
 	found, skipped, err := Read([]byte(`{"mcpServers": {
 		"a": {"command": "npx -y @acme/srv", "args": ["--more"]}, "b": {"command": "/Program Files/srv"}, "c": {"command": "/bin/node s.js"}, "d": {"command": "node 'my s.js'"},
-		"e": {"command": "/opt/my srv"}, "f": {"command": "./srv", "cwd": "./sub"}}}`), false, here)
+		"e": {"command": "/opt/my srv"}, "f": {"command": "./srv", "cwd": "./sub"},
+		"g": {"command": "KEY=s3cret npx x"}, "h": {"command": "cd /srv && node s.js"}, "i": {"command": "~/bin/srv"}, "j": {"command": "$HOME/srv"}}}`), false, here)
 	const spaces = "command has spaces in it, and is no file: put the program alone into command, and its arguments into args"
 	split := []string{"command had arguments in it, which stand in args now"}
 	check(t, []Found{
@@ -183,7 +216,12 @@ func TestCommands(t *testing.T) {
 		{Name: "b", As: "b", Entry: Entry{Command: "/Program Files/srv"}},
 		{Name: "c", As: "c", Entry: Entry{Command: "/bin/node", Args: []string{"s.js"}}, Notes: split},
 		{Name: "f", As: "f", Entry: Entry{Command: "./srv", Dir: "./sub"}, Notes: []string{"command is relative: it starts where Quoin runs, so write the whole path", "cwd is relative: it starts where Quoin runs, so write the whole path"}},
-	}, found, []Skipped{{"d", spaces}, {"e", spaces}}, skipped, err)
+		{Name: "i", As: "i", Entry: Entry{Command: "~/bin/srv"}, Notes: []string{"command starts with ~, which stands for something in a shell alone: write the whole path"}},
+		{Name: "j", As: "j", Entry: Entry{Command: "$HOME/srv"}, Notes: []string{"command starts with $, which stands for something in a shell alone: write the whole path"}},
+	}, found, []Skipped{{"d", spaces}, {"e", spaces},
+		{"g", "command sets a variable before the program: put the variable into env, and the program alone into command"},
+		{"h", "command is a line for a shell, and Quoin starts programs without one: put the program alone into command, its arguments into args, and its folder into dir"},
+	}, skipped, err)
 }
 
 func TestNamesInUse(t *testing.T) {
@@ -236,6 +274,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"mcpServers": {"a b": {"command": "x", "args": ["${A:-b}"], "env": {"K": "${input:k-1}"}}}}`), false)
 	f.Add([]byte(`{"mcpServers": {"a": {"command": "x -y"}}, "projects": {"/here": {"mcpServers": {"a": {"url": "${A:-http://h}/x"}}}, "/b": {"mcpServers": {"c": 1}}}}`), false)
 	f.Add([]byte(`{servers: {x: {url: "http://h", headers: {A: "${env:B}"}}}}`), false)
+	f.Add([]byte(`{mcp: {a: {command: ["x"], tools: ["["]}, allowed: ["a", {}]}, tools: {"a_[*": false}, permission: {"*": {}}}`), false)
 	f.Add([]byte("[mcp_servers.x]\nurl = \"http://h\"\nenv_http_headers = {A = \"B\"}"), true)
 	f.Fuzz(func(t *testing.T, data []byte, isTOML bool) {
 		here := nowhere()

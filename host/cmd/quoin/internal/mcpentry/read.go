@@ -53,6 +53,7 @@ func Read(data []byte, isTOML bool, here Here) (found []Found, skipped []Skipped
 	if len(scopes) == 0 {
 		return nil, nil, noServers(root)
 	}
+	beside := besides(root, here)
 	used, seen := map[string]bool{}, map[string]bool{}
 	for _, s := range scopes {
 		for _, as := range slices.Sorted(maps.Keys(s.servers)) {
@@ -67,7 +68,7 @@ func Read(data []byte, isTOML bool, here Here) (found []Found, skipped []Skipped
 			if seen[as] = true; len(seen) > maxServers {
 				return nil, nil, fmt.Errorf("the file has more than %d servers", maxServers)
 			}
-			f, err := convert(as, s.servers[as], here)
+			f, err := convert(as, s.servers[as], here, beside)
 			if err == nil {
 				f.Name = freeName(ValidName(as), func(name string) bool { return used[name] || name != as && here.Taken(name) })
 				used[f.Name] = true
@@ -154,16 +155,23 @@ func scopesOf(root map[string]any, here Here) (scopes []scope) {
 			scopes = append(scopes, scope{servers: servers})
 		}
 	}
-	opencode := map[string]any{}
-	for name, v := range objectAt(root, []string{"mcp"}) {
-		if server, _ := v.(map[string]any); server["type"] == "local" || server["type"] == "remote" {
-			opencode[name] = v
-		}
-	}
-	if len(opencode) > 0 {
-		scopes = append(scopes, scope{servers: opencode})
+	if servers := direct(objectAt(root, []string{"mcp"})); len(servers) > 0 {
+		scopes = append(scopes, scope{servers: servers})
 	}
 	return append(scopes, others...)
+}
+
+// direct returns the servers that stand in mcp itself: opencode, Crush. Next to mcp.servers
+// only what looks like a server is one.
+func direct(mcp map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, v := range mcp {
+		server, ok := v.(map[string]any)
+		if ok && name != "servers" && (mcp["servers"] == nil || server["command"] != nil || server["url"] != nil) {
+			out[name] = v
+		}
+	}
+	return out
 }
 
 func objectAt(root map[string]any, path []string) map[string]any {
