@@ -33,6 +33,8 @@ func TestAScriptIsStarted(t *testing.T) {
 		"#!/no/such/node --flag\n":                              "needs /no/such/node, which is not on this machine",
 		"#! /bin/sh\r\necho never\r\n":                          `ends in a carriage return, so that the system looks for "/bin/sh\r"`,
 		"#!/usr/bin/env no-such-interpreter-at-all\n":           "no-such-interpreter-at-all",
+		"#!/usr/bin/env node\r\n":                               `the system looks for "node\r"`,
+		"\uFEFF#!/bin/sh\n":                                     "starts with a byte order mark",
 		"no first line of a script, and no program of any kind": "is not a program for",
 	} {
 		err := notStarted(t, script(t, text), testOptions(t))

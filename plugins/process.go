@@ -202,7 +202,7 @@ func (p *Process) launch(ctx context.Context, cmd *exec.Cmd) (err error) {
 		PipeGrace: p.options.times.pipeGrace,
 	})
 	if err != nil {
-		return explainExec(cmd.Path, err)
+		return err
 	}
 	p.rpc = protocol.NewClient(p.child.Conn)
 	return nil

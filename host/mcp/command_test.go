@@ -5,11 +5,18 @@ import (
 	"testing"
 )
 
-// TestArgumentsInTheCommand: a command with its arguments in one text says where they belong.
-func TestArgumentsInTheCommand(t *testing.T) {
+// TestCommandsForAShell: a command that a shell would understand says what to write.
+func TestCommandsForAShell(t *testing.T) {
 	t.Parallel()
-	st := connectDescribed(t, Server{Name: "srv", Command: "npx -y @acme/srv"}).Status()[0]
-	if st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), "put its arguments into args") {
-		t.Errorf("%+v", st)
+	for command, want := range map[string]string{
+		"npx -y @acme/srv": "put its arguments into args",
+		"~/bin/x":          "~ stands for something in a shell alone: write the whole path",
+		"$HOME/bin/x":      "$ stands for something in a shell alone: write the whole path",
+		`"node"`:           "leave the quotes out",
+	} {
+		st := connectDescribed(t, Server{Name: "srv", Command: command}).Status()[0]
+		if st.State != StateDown || st.Error == nil || !strings.Contains(st.Error.Error(), want) {
+			t.Errorf("%s: %+v", command, st)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,10 +36,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	path, err := exec.LookPath(s.Command)
-	if err != nil && strings.ContainsRune(s.Command, ' ') {
-		return nil, fmt.Errorf("%w; command is the program alone: put its arguments into args", err)
-	}
+	path, err := lookUp(s.Command)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +69,25 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 	return p, nil
 }
 
+// lookUp finds a program, and says what may be wrong with a command that is none.
+func lookUp(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	switch {
+	case err == nil:
+		return path, nil
+	case strings.HasPrefix(command, "~"), strings.HasPrefix(command, "$"):
+		return "", fmt.Errorf("%w; %c stands for something in a shell alone: write the whole path", err, command[0])
+	case strings.ContainsAny(command, `"'`):
+		return "", fmt.Errorf("%w; command is started without a shell: leave the quotes out, and put arguments into args", err)
+	case strings.ContainsRune(command, ' '):
+		return "", fmt.Errorf("%w; command is the program alone: put its arguments into args", err)
+	}
+	return "", err
+}
+
 // cannotStart reports whether a program does not start for a reason that stays.
 func cannotStart(err error) bool {
-	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC)
 }
 
 // watch logs standard error and waits for the end.

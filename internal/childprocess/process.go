@@ -23,7 +23,8 @@ type Process struct {
 // Start starts a command. Its streams are files of the caller's, or nil. The
 // command itself is not changed and may be started again. A binary that was
 // written a moment ago may still be open for writing in a process forked since;
-// ctx bounds how long that is tried again, and nothing else.
+// ctx bounds how long that is tried again, and nothing else. Errors say what usually is
+// behind them, such as a script without its interpreter.
 //
 // A goroutine lives as long as the process, with a thread of its own: the thread
 // that started a process must, for its death to mean the host's.
@@ -58,7 +59,7 @@ func (p *Process) start(ctx context.Context, command *exec.Cmd) error {
 			return nil
 		}
 		if !IsTextBusy(err) || i == attempts {
-			return err
+			return explainStart(cmd, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -82,7 +83,7 @@ func (p *Process) awaitExit() {
 	waitExit(p.cmd.Process)
 	p.mu.Lock()
 	killGroup(p.pid) // before reaping, while the number cannot be another's
-	p.outcome = p.cmd.Wait()
+	p.outcome = explainEnd(p.cmd, p.cmd.Wait())
 	p.reaped = true
 	p.mu.Unlock()
 	close(p.done)
