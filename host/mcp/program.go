@@ -69,7 +69,7 @@ func launch(ctx context.Context, s *Server, log *lineLog, pipeGrace time.Duratio
 	return p, nil
 }
 
-// lookUp finds a program, and says what may be wrong with a command that is none.
+// lookUp finds a program, and says what may be wrong with a command that names no program.
 func lookUp(command string) (string, error) {
 	path, err := exec.LookPath(command)
 	switch {
