@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -8,9 +10,14 @@ import (
 // TestCommandsForAShell: a command that a shell would understand says what to write.
 func TestCommandsForAShell(t *testing.T) {
 	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for command, want := range map[string]string{
 		"npx -y @acme/srv": "put its arguments into args",
 		"~/bin/x":          "~ stands for something in a shell alone: write the whole path",
+		file:               "chmod +x makes it a program",
 		"$HOME/bin/x":      "$ stands for something in a shell alone: write the whole path",
 		`"node"`:           "leave the quotes out",
 	} {

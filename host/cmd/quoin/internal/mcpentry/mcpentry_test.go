@@ -79,11 +79,11 @@ func TestRead(t *testing.T) {
 			[]Found{
 				{Name: "fs", As: "fs", Entry: Entry{Command: "node", Args: []string{"s.js"}, Deny: []string{"drop_db"}}, Notes: []string{"timeout is not taken"}},
 				{Name: "gh", As: "gh", Entry: Entry{URL: "https://e.test/mcp"}}}, nil},
-		{"Gemini", `{"mcpServers": {"g": {"url": "https://e.test/g"}, "h": {"url": "https://e.test/sse", "httpUrl": "https://e.test/mcp", "includeTools": ["a*", "b"], "trust": true}, "i": {"command": "x"}},
+		{"Gemini", `{"mcpServers": {"g": {"url": "https://e.test/g"}, "h": {"url": "https://e.test/sse", "httpUrl": "https://e.test/mcp", "includeTools": ["a*", "b(c)"], "trust": true}, "i": {"command": "x"}},
 			"mcp": {"allowed": ["g", "h"], "excluded": ["g"]}}`,
 			[]Found{
 				{Name: "g", As: "g", Entry: Entry{URL: "https://e.test/g", Disabled: true}, Notes: []string{"mcp.excluded has it, so that it is disabled"}},
-				{Name: "h", As: "h", Entry: Entry{URL: "https://e.test/mcp", Allow: []string{`a\*`, "b"}}, Notes: []string{"trust is not taken", "url is another address, which is not taken"}},
+				{Name: "h", As: "h", Entry: Entry{URL: "https://e.test/mcp", Allow: []string{`a\*`, "b(c)"}}, Notes: []string{"includeTools has a name with arguments, which allows no tool: write the name alone into allow", "trust is not taken", "url is another address, which is not taken"}},
 				{Name: "i", As: "i", Entry: Entry{Command: "x", Disabled: true}, Notes: []string{"mcp.allowed does not have it, so that it is disabled"}}}, nil},
 		{"restrictions", `{"mcpServers": {
 			"a": {"command": "x", "disabledTools": ["drop_*"], "excludeTools": ["y"]}, "b": {"command": "x", "tools": ["read_a"]}, "c": {"command": "x", "isActive": false, "enabled": true}, "d": {"command": "x", "tools": ["*"]},

@@ -14,7 +14,7 @@ var harmless = []string{
 	"$schema", "alwaysAllow", "auth", "authProviderType", "autoApprove", "comment", "description", "dev", "displayName",
 	"envFile", "extensionName", "gallery", "headersHelper", "icon", "iconUrl", "id", "initTimeout", "logoUrl", "name",
 	"note", "oauth", "provider", "providerUrl", "required", "settings", "supports_parallel_tool_calls", "tags", "timeout",
-	"title", "trust", "version", "watchPaths",
+	"title", "trust", "trustHints", "version", "watchPaths",
 }
 
 // disable leaves a server out because of a restriction that Quoin cannot have.
@@ -41,6 +41,9 @@ func (c *conversion) allow(field string, v any) {
 	}
 	c.Entry.Allow = c.texts(field, v)
 	for i, name := range c.Entry.Allow {
+		if strings.Contains(name, "(") { // Gemini
+			c.note("%s has a name with arguments, which allows no tool: write the name alone into allow", field)
+		}
 		if name != "*" { // Copilot: all tools
 			c.Entry.Allow[i] = asName.Replace(name)
 		}
