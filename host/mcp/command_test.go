@@ -17,7 +17,7 @@ func TestCommandsForAShell(t *testing.T) {
 	for command, want := range map[string]string{
 		"npx -y @acme/srv": "put its arguments into args",
 		"~/bin/x":          "~ stands for something in a shell alone: write the whole path",
-		file:               "chmod +x makes it a program",
+		file:               "make the file executable",
 		"$HOME/bin/x":      "$ stands for something in a shell alone: write the whole path",
 		`"node"`:           "leave the quotes out",
 	} {

@@ -78,7 +78,7 @@ func lookUp(command string) (string, error) {
 	case strings.HasPrefix(command, "~"), strings.HasPrefix(command, "$"):
 		return "", fmt.Errorf("%w; %c stands for something in a shell alone: write the whole path", err, command[0])
 	case errors.Is(err, fs.ErrPermission):
-		return "", fmt.Errorf("%w; the file may not be run: chmod +x makes it a program", err)
+		return "", fmt.Errorf("%w; make the file executable", err)
 	case strings.ContainsAny(command, `"'`):
 		return "", fmt.Errorf("%w; command is started without a shell: leave the quotes out, and put arguments into args", err)
 	case strings.ContainsRune(command, ' '):
