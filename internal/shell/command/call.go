@@ -138,11 +138,12 @@ func (r *reading) unknown(words []word) piece {
 func (r *reading) leaf(exe *executable, words []word) piece {
 	args := words[1:]
 	r.effective = append(r.effective, Effective{Path: exe.path, Argv: texts(words), Digest: exe.digest, Behind: slices.Clone(r.behind)})
-	if err := r.judge.allows(exe, args, r.open); err != nil {
+	input, err := r.judge.allows(exe, args, r.open)
+	if err != nil {
 		r.unlisted("%v", err)
 	}
 	line := exe.line(exe.hardened(args))
-	if exe.readsCommands(args) {
+	if exe.readsCommands(args) || err == nil && !input {
 		r.deaf, line = true, line+" < '/dev/null'"
 	}
 	if exe.runsCode() && !exe.harmless(args) {

@@ -38,9 +38,12 @@ func below(dirs []string, path string) (out []string) {
 	return out
 }
 
-// readsRepositories reports whether a program runs what the configuration of a repository names: go starts git.
+// gitStarters are programs that start git in the repository they are called in.
+var gitStarters = set("git go tig lazygit hub git-lfs git-gui git-cola git-shell gitk gitui stg jj sl sapling pre-commit lefthook lint-staged")
+
+// readsRepositories reports whether a program runs what the configuration of a repository names.
 func (e *executable) readsRepositories() bool {
-	return slices.ContainsFunc(e.kinds(), func(kind string) bool { return kind == "git" || kind == "go" })
+	return slices.ContainsFunc(e.kinds(), func(kind string) bool { return gitStarters[kind] })
 }
 
 // repositories puts to a person what the repositories that a command reads name of programs.
@@ -61,7 +64,7 @@ func (r *reading) repositories(exe *executable, args []word) {
 			dirs = slices.Concat(dirs, at)
 		}
 	}
-	hooks := exe.kind() == "git" && len(exe.hardened(args)) == len(args) // nothing keeps them from running
+	hooks := exe.kind() != "go" && len(exe.hardened(args)) == len(args) // nothing keeps them from running
 	for _, dir := range dirs {
 		if dir != "" {
 			problems = append(problems, checkRepositories(dir, hooks)...)

@@ -10,6 +10,7 @@ import (
 var launchers = set(`
 	sudo doas runuser pkexec chroot unshare nsenter setpriv capsh setarch chrt taskset numactl prlimit flock watch strace ltrace docker podman nerdctl ctr kubectl oc crictl runc
 	lxc machinectl systemd-run systemd-nspawn bwrap firejail proot proxychains torsocks unbuffer rlwrap script fakeroot dbus-run-session xvfb-run faketime screen tmux byobu
+	sudo-rs gosu su-exec tini dumb-init chronic ifne systemd-inhibit systemd-cat watchexec hyperfine caffeinate eatmydata distrobox toolbox apptainer singularity limactl lima
 `)
 
 // scripted are programs that take commands from the file that their first word names, and then no more from their input.
@@ -47,6 +48,13 @@ func (e *executable) readsCommands(args []word) bool {
 		return false
 	}
 	return len(args) == 0 || !isOperand(args[0].text) || slices.Contains([]string{"inspect", "debug", "repl"}, args[0].text)
+}
+
+// unknown reports whether nothing is known of what a program does with its words and its input: it may run them.
+func (e *executable) unknown() bool {
+	return e.profile() == nil && !e.runsCode() && !slices.ContainsFunc(e.kinds(), func(kind string) bool {
+		return doers[kind] || wrappers[kind] != nil || takesCommands(kind) || profiles[kind] != nil
+	})
 }
 
 func literals(texts []string) []word {

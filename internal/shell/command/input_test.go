@@ -15,7 +15,7 @@ func TestCommandsFromTheInput(t *testing.T) {
 	j := newJudge(t, func(s *settings.Settings) {
 		s.Path = []string{dir}
 		s.Allow = []string{"echo", "cat", "psql postgresql://db/x", "sqlite3 app.db", "gdb prog", "bc f", "ed f", "ssh host", "python3 -m pdb x.py", "sudo bash /srv/x.sh",
-			"docker exec -i db psql", "bash /srv/build.sh", "python3 lint.py"}
+			"docker exec -i db psql", "duckdb app.db", "smbclient //srv/share", "bash /srv/build.sh", "python3 lint.py"}
 	})
 	for line, want := range map[string]bool{
 		"psql postgresql://db/x":                    true,
@@ -31,6 +31,11 @@ func TestCommandsFromTheInput(t *testing.T) {
 		"psql postgresql://db/x | cat":              true,
 		"sqlite3 app.db '.shell id'":                false,
 		"echo '.shell id' | sqlite3 app.db":         false,
+		"duckdb app.db '.shell id'":                 false,
+		"echo '.shell id' | duckdb app.db":          false,
+		"duckdb app.db < f":                         false,
+		"smbclient //srv/share -c '!id'":            false,
+		"echo '!id' | smbclient //srv/share":        false,
 		"gdb prog":                                  true,
 		"echo 'shell id' | gdb prog":                false,
 		"echo '!id' | ed f":                         false,
@@ -55,6 +60,41 @@ func TestCommandsFromTheInput(t *testing.T) {
 	for _, rule := range []string{"psql x **", "ssh host **", "sudo bash **", "docker exec x sqlite3 db **", "python3 -m pdb **", "redis-cli"} {
 		if _, err := NewJudge(&settings.Settings{Rules: []settings.Rule{{Command: strings.Fields(rule)}}}); err == nil {
 			t.Errorf("the rule %q is accepted", rule)
+		}
+	}
+}
+
+// TestAnUnknownProgramIsAllowedByItsWords: of a program that nothing is known of, an entry allows its own words and no
+// input; only a rule that ends in ** says more. What is known to do as its words say keeps them and its input.
+func TestAnUnknownProgramIsAllowedByItsWords(t *testing.T) {
+	t.Parallel()
+	dir := programs(t, probe)
+	for _, name := range []string{"newdb", "build.sh"} {
+		write(t, dir+"/"+name, probe, 0o755)
+	}
+	j := newJudge(t, func(s *settings.Settings) {
+		s.Path = []string{dir}
+		s.Allow = []string{"echo", "newdb app.db", dir + "/build.sh", "mkdir", "make test", "npm run build", "gh pr list", "terraform plan"}
+		s.Rules = []settings.Rule{{Command: []string{"mytool", "run", "**"}}, {Command: []string{"mytool", "get", "*"}}, {Command: []string{"mytool", "run", "once"}}}
+	})
+	for line, want := range map[string]bool{
+		"newdb app.db": true, "newdb app.db | echo": true, "newdb app.db && echo x": true, "newdb app.db '.shell id'": false, "newdb app.db --init=x": false, "newdb app.db < f": false, "newdb app.db <<< '.shell id'": false,
+		"echo '.shell id' | newdb app.db": false, "echo x | (newdb app.db)": false, "echo x | timeout 5 newdb app.db": false, "echo app.db | xargs newdb": false, "echo x | xargs newdb app.db": false, "newdb": false,
+		dir + "/build.sh": true, "build.sh": true, dir + "/build.sh --fast": false, "echo x | build.sh": false,
+		"mytool run": true, "mytool run x --y": true, "echo x | mytool run": true, "mytool run a < f": true, "echo x | mytool run once": true, "mytool get x": true, "mytool get x y": false, "echo x | mytool get x": false,
+		"mkdir -p a b": true, "make test": true, "make test all": true, "echo x | make test": true, "npm run build": true, "gh pr list": true, "terraform plan": true,
+	} {
+		g := j.Judge(line, nil)
+		if g.Allowed != want {
+			t.Errorf("%s: allowed %v, want %v (%q)", line, g.Allowed, want, g.Reasons)
+		}
+		if deaf := strings.Contains(line, "newdb") || strings.Contains(line, "build.sh") || strings.Contains(line, "get"); g.Allowed && (g.NoInput != deaf || strings.Contains(g.Line, "< '/dev/null'") != deaf) {
+			t.Errorf("%s: runs as %s, no input %v", line, g.Line, g.NoInput)
+		}
+	}
+	for _, known := range []string{"duckdb", "smbclient", "usql", "pgcli", "sqlplus", "pyspark", "maxima", "sudo-rs", "run0", "bunx", "hyperfine", "chronic", "gosu", "tini", "tig", "lazygit", "hub", "git-lfs", "mypy", "pylint", "rubocop", "rspec", "gulp", "turbo"} {
+		if _, err := NewJudge(&settings.Settings{Rules: []settings.Rule{{Command: []string{known, "**"}}}}); err == nil {
+			t.Errorf("%s is allowed with any words", known)
 		}
 	}
 }

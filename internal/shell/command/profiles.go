@@ -27,7 +27,19 @@ var codeRunners = set(`
 	restic borg rsnapshot duplicity aspell ispell cscope ctags pg_dump chattr setfacl debugfs fsck mount umount losetup dmsetup kexec insmod modprobe depmod esbuild
 	vite webpack jest vitest mocha eslint prettier pytest tox nox invoke fab celery gunicorn uvicorn flask jupyter journalctl loginctl hostnamectl timedatectl busctl
 	ip tc iptables nft ifconfig nm xdotool zathura rtorrent tasksh slsh crash cowsay cowthink cobc espeak ginsh gcore dialog whiptail update-alternatives wall
-	gcloud gsutil aws az psftp plink eval exec source alias enable trap coproc builtin hash mapfile readarray busybox toybox
+	duckdb smbclient usql pgcli mycli litecli sqlplus beeline pyspark spark-sql spark-shell spark-submit maxima cqlsh clickhouse clickhouse-client clickhouse-local isql sqlcmd snowsql
+	sudo-rs run0 bunx uvw hyperfine chronic ifne pee systemd-inhibit systemd-cat gosu su-exec tini dumb-init watchexec nodemon caffeinate eatmydata concurrently npm-run-all run-s run-p
+	cross-env dotenv dotenvx direnv mise rtx asdf nvm fnm volta pyenv rbenv doppler chamber aws-vault envchain teller infisical op autossh mosh ssh-copy-id dbclient rsh rlogin
+	retry timelimit rush foreman overmind hivemind honcho goreman pm2 forever supervisord supervisorctl distrobox toolbox enroot apptainer singularity lima limactl colima act wine
+	heaptrack uftrace samply cgdb gdbserver wasmtime wasmer wasmedge git-shell tig lazygit hub git-lfs git-gui gitk gitui git-cola stg jj sl sapling pre-commit lefthook husky
+	lint-staged commitlint mypy dmypy pylint flake8 pyflakes bandit pyright isort rubocop standardrb brakeman rspec minitest cucumber phpunit phpstan psalm pest phpcs php-cs-fixer
+	gulp grunt turbo nx lerna tsc tsup swc babel rollup parcel next nuxt astro storybook playwright cypress wdio karma jasmine ava tap c8 nyc ts-mocha esno zx stylelint markdownlint
+	biome oxlint golangci-lint staticcheck goimports govulncheck goreleaser ko air mage dlv buf protoc zig dune opam mill rebar rebar3 bazelisk pants please waf autoconf automake autoreconf
+	libtool configure swiftc xcodebuild xcrun fastlane pod carthage flutter fvm pipenv pdm hatch rye pixi mamba micromamba coverage nosetests pytest-3 behave robot locust sphinx-build mkdocs
+	papermill ipython streamlit gradio alembic manage.py scrapy luigi dbt dagster airflow prefect dvc mlflow capistrano hanami sidekiq puma thor guard middleman bridgetown pulumi cdk
+	wrangler serverless sam skaffold tilt devspace helmfile helmwave kustomize k9s kubectx kubens stern flux argocd eksctl nomad consul vault sops terragrunt terraform-docs cdktf opentofu
+	step cosign coursier amm jbang elm purs spago gleam roc vala nimble shards ponyc janet pike gosh csi mc ranger nnn lf vifm ncdu neomutt alpine watchman inotifywait fswatch reflex
+	modd incron screenfetch neofetch newsboat surfraw w3mman mlr miller gcloud gsutil aws az psftp plink eval exec source alias enable trap coproc builtin hash mapfile readarray busybox toybox
 `)
 
 func set(names string) map[string]bool {
@@ -44,6 +56,14 @@ var readers = set(`
 	md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum grep egrep fgrep diff cmp id whoami who w groups users uname uptime nproc tty
 	printenv echo printf test [ expr factor numfmt tsort sleep which whereis free ps pgrep pidof vmstat column cal getconf locale getent logname pathchk
 	lscpu lsblk lsmem lsns lsipc readelf true false yes colrm pwd
+`)
+
+// doers do no more than their words say, which may be to write or to remove: they run nothing and take no commands.
+var doers = set(`
+	mkdir rmdir rm unlink touch truncate shred chmod chown chgrp link mktemp mkfifo mknod fallocate sync lsattr getfacl getfattr namei kill killall pkill pidwait pstree fuser lsof
+	ping ping6 traceroute tracepath dig host whois netstat arp iostat mpstat pidstat lsmod lspci lsusb last lastlog locale clear tput look pr pv ts iconv uconv dos2unix unix2dos
+	bzip bunzip gunzip unxz zstd unzstd lz lz4 lzma brotli zipinfo shasum b3sum crc32 uuidgen base basenc uuencode uudecode eza exa lsd tokei scc hexyl gron jo figlet
+	shfmt clang-format ruff black yamllint hadolint taplo typos codespell sw_vers mdls mdfind pbcopy pbpaste
 `)
 
 var profiles = map[string]*profile{}
@@ -98,5 +118,10 @@ func noResponseFile(args []word) error {
 var commandReaders = set(`
 	python pypy ipython perl ruby irb jruby node nodejs deno bun php lua luajit tclsh wish expect guile rscript r julia ghci scala groovy jshell clojure clj bb erl iex elixir racket
 	sbcl clisp ecl ocaml swipl gprolog raku dc bc gnuplot octave sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli gdb lldb ed red ex vi vim view nvim emacs m4 awk gawk mawk nawk
+	duckdb smbclient usql pgcli mycli litecli iredis vsql sqlplus beeline hive impala-shell spark-sql spark-shell pyspark sparkr trino presto sqlcmd mssql-cli tsql isql iusql isql-fb
+	snowsql clickhouse clickhouse-client clickhouse-local cqlsh ysqlsh ycqlsh cockroach influx tarantool cypher-shell gremlin redli valkey-cli keydb-cli firebird db2 ij
+	maxima sage sagemath gp gap magma yacas giac axiom fricas scilab scilab-cli matlab mathematica wolframscript wolfram octave-cli gdb-multiarch cgdb jdb dlv radare2 r2 rizin drgn
+	bpython ptpython ptipython janet gosh csi mit-scheme chez petite pike raku perl6 amm evcxr jbang utop fsharpi dotnet-fsi csharp ncftp cadaver yafc rpcclient psftp plink dbclient
+	mosh autossh rsh rlogin minicom picocom cu tig ranger nnn lf vifm mc mutt neomutt alpine
 	at batch ssh sftp ftp lftp telnet nc ncat netcat socat slsh pdb rc less more most man debugfs wall dialog mail mailx
 `)

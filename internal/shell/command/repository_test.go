@@ -140,7 +140,7 @@ func TestRepositoriesBehindARepository(t *testing.T) {
 func TestHooksAreAskedWhereTheyRun(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, func(s *settings.Settings) {
-		s.Path, s.Allow = []string{programs(t, probe)}, []string{"git", "git push origin", "git commit"}
+		s.Path, s.Allow = []string{programs(t, probe)}, []string{"git", "git push origin", "git commit", "tig log"}
 	})
 	dir := t.TempDir()
 	mkdirs(t, dir, ".git/hooks")
@@ -149,7 +149,7 @@ func TestHooksAreAskedWhereTheyRun(t *testing.T) {
 		if hooks {
 			write(t, dir+"/.git/hooks/pre-push", "x", 0o755)
 		}
-		for line, runs := range map[string]bool{"git status": false, "git push origin": true, "git commit": true} {
+		for line, runs := range map[string]bool{"git status": false, "git push origin": true, "git commit": true, "tig log": true} {
 			if g := j.In(dir).Judge(line, nil); g.Allowed != !(hooks && runs) {
 				t.Errorf("hooks %v, %s: allowed %v, %q", hooks, line, g.Allowed, g.Reasons)
 			}

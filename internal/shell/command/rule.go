@@ -28,7 +28,7 @@ func readRules(s *settings.Settings) (map[string][]rule, error) {
 	for i, entry := range s.Allow {
 		words, err := exampleWords(entry)
 		if err == nil {
-			if exe := (&executable{name: path.Base(words[0])}); !exe.readsCommands(literals(words[1:])) {
+			if exe := (&executable{name: path.Base(words[0])}); !exe.unknown() && !exe.readsCommands(literals(words[1:])) {
 				words = append(words, restOfWords)
 			}
 			err = addRule(rules, settings.Rule{Command: words})
@@ -187,19 +187,27 @@ func (r *rule) matchesExample(name, example string) error {
 	return r.accepts(&executable{name: path.Base(name)}, args, false)
 }
 
-// allows returns nil if the allow-list has a command.
-func (j *Judge) allows(exe *executable, args []word, open bool) error {
+// allows returns nil if the allow-list has a command. input says that the command may have some: where nothing is known of
+// the program, only a rule that accepts any words lets it.
+func (j *Judge) allows(exe *executable, args []word, open bool) (input bool, err error) {
 	var rules []rule
 	for _, name := range slices.Compact([]string{exe.name, exe.run, exe.path}) {
 		rules = append(rules, j.rules[name]...)
 	}
-	err := fmt.Errorf("%s is not on the allow-list", exe.name)
+	err = fmt.Errorf("%s is not on the allow-list", exe.name)
+	accepted := false
 	for _, r := range rules {
 		if err = r.accepts(exe, args, open); err == nil {
-			return nil
+			accepted, input = true, input || r.rest || !exe.unknown()
 		}
 	}
-	return err
+	if accepted {
+		return input, nil
+	}
+	if len(rules) > 0 && exe.unknown() {
+		err = fmt.Errorf("%w, and nothing is known of the program: a rule that ends in %s would accept any", err, restOfWords)
+	}
+	return false, err
 }
 
 var errNoMatch = errors.New("its arguments are not those of the allow-list")

@@ -82,8 +82,12 @@ func TestRules(t *testing.T) {
 	dir := programs(t, probe)
 	j := newJudge(t, func(s *settings.Settings) {
 		s.Path = []string{dir}
-		s.Allow = []string{"mytool get", "git push origin", "sort", "otherbash", "otherpython", "lenv"}
+		s.Allow = []string{"git push origin", "sort"}
 		s.Rules = []settings.Rule{
+			{Command: []string{"mytool", "get", "**"}},
+			{Command: []string{"otherbash", "**"}},
+			{Command: []string{"otherpython", "**"}},
+			{Command: []string{"lenv", "**"}},
 			{Command: []string{"git", "commit", "-m", "*"}},
 			{Command: []string{"python3", "lint.py", "**"}},
 			{Command: []string{"npm", "run", "test:*"}},

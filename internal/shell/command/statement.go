@@ -63,7 +63,7 @@ func (r *reading) statement(s *syntax.Stmt) piece {
 		text := r.redirect(d)
 		if r.deaf && !strings.Contains(text, ">") {
 			if text != " < '/dev/null'" {
-				r.unlisted("it gives commands to a program that takes them from its input")
+				r.unlisted("it gives input to a program that may take commands from there")
 			}
 			text = "" // it has that input
 		}
@@ -97,7 +97,7 @@ func (r *reading) binary(c *syntax.BinaryCmd) piece {
 	right := r.statement(c.Y)
 	r.maybe--
 	if r.deaf && (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) {
-		r.unlisted("it gives commands to a program that takes them from its input")
+		r.unlisted("it gives input to a program that may take commands from there")
 	}
 	r.deaf = r.deaf || before
 	return joined(left, " "+c.Op.String()+" ", right)
