@@ -13,32 +13,6 @@ import (
 	"github.com/quoinhq/quoin/internal/durable"
 )
 
-// harmlessGitKeys are the settings that an ordinary clone has, by section. All others may name a program, today or in a
-// later git: a person decides about them. A + is for a section with a name of its own, as [remote "origin"] has.
-var harmlessGitKeys = map[string]bool{}
-
-func init() {
-	for section, keys := range map[string]string{
-		"core": `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf abbrev quotepath compression bigfilethreshold
-			commentchar untrackedcache sharedrepository trustctime checkstat preloadindex hidedotfiles protecthfs protectntfs sparsecheckout sparsecheckoutcone longpaths whitespace
-			loosecompression packedgitlimit deltabasecachelimit multipackindex commitgraph splitindex`,
-		"remote+":   "url fetch push pushurl tagopt prune prunetags mirror skipdefaultupdate skipfetchall promisor partialclonefilter followremotehead",
-		"branch+":   "remote merge rebase description pushremote vscode-merge-base gh-merge-base gh-merge-base-name github-pr-owner-number",
-		"submodule": "active", "submodule+": "url active branch ignore fetchrecursesubmodules path",
-		"extensions": "worktreeconfig objectformat refstorage partialclone preciousobjects compatobjectformat relativeworktrees noop",
-		"user":       "name email signingkey", "author": "name email", "committer": "name email", "init": "defaultbranch",
-		"pull": "rebase ff", "push": "default followtags autosetupremote recursesubmodules", "fetch": "prune prunetags parallel writecommitgraph recursesubmodules",
-		"merge": "conflictstyle ff renamelimit renames", "rebase": "autostash autosquash updaterefs", "rerere": "enabled autoupdate", "status": "showuntrackedfiles short branch relativepaths aheadbehind",
-		"diff": "renames renamelimit algorithm colormoved colormovedws context interhunkcontext mnemonicprefix noprefix relative statgraphwidth indentheuristic", "log": "date decorate abbrevcommit follow",
-		"gc": "auto autodetach autopacklimit aggressivewindow pruneexpire reflogexpire writecommitgraph", "pack": "threads window depth compression windowmemory", "index": "version threads", "feature": "manyfiles experimental",
-		"color": "ui diff status branch grep", "maintenance": "auto strategy", "gui": "wmstate geometry", "lfs": "repositoryformatversion", "lfs+": "access", "http+": "extraheader",
-	} {
-		for key := range strings.FieldsSeq(keys) {
-			harmlessGitKeys[section+"."+key] = true
-		}
-	}
-}
-
 // The bounds of what is read of repositories.
 const (
 	maxGitConfig = 1 << 20
@@ -108,12 +82,13 @@ func checkGitDir(git string, hooks bool, tell teller) (submodules bool) {
 	for _, file := range []string{git + "/config", git + "/config.worktree", common + "/config"} {
 		checkGitFile(file, tell)
 	}
-	if entries, err := os.ReadDir(common + "/hooks"); hooks && !errors.Is(err, fs.ErrNotExist) {
-		for _, e := range entries {
-			if !strings.HasSuffix(e.Name(), ".sample") {
-				tell("the repository has the hook %s, which is a program", e.Name())
+	if hooks {
+		checkHooks(common+"/hooks", tell)
+		walk(common+"/modules", "hooks", tell, func(path string) {
+			if _, err := os.Stat(filepath.Dir(path) + "/HEAD"); err == nil { // and no branch of this name
+				checkHooks(path, tell)
 			}
-		}
+		})
 	}
 	walk(common+"/modules", "config", tell, func(path string) { checkGitFile(path, tell) })
 	walk(common+"/modules", "config.worktree", tell, func(path string) { checkGitFile(path, tell) })
@@ -123,6 +98,16 @@ func checkGitDir(git string, hooks bool, tell teller) (submodules bool) {
 		submodules = submodules || readErr != nil || bytes.Contains(text, []byte{0, 0, 0xE0, 0}) // the mode of a submodule
 	}
 	return submodules || err != nil
+}
+
+// checkHooks names the hooks in a directory of them.
+func checkHooks(dir string, tell teller) {
+	entries, _ := os.ReadDir(dir) // what cannot be read here is not there for git
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".sample") {
+			tell("the repository has the hook %s, which is a program", e.Name())
+		}
+	}
 }
 
 func checkGitFile(file string, tell teller) {
@@ -185,11 +170,9 @@ func checkGitConfig(text string, tell teller) {
 			continue
 		}
 		key, value, _ := strings.Cut(line, "=")
-		key, value = section+"."+strings.ToLower(strings.TrimRight(key, " \t")), strings.TrimLeft(value, " \t")
-		helper := strings.HasSuffix(key, "url") && (strings.Contains(value, "::") || strings.HasPrefix(strings.Trim(value, `"`), "-"))
-		off := key == "core.fsmonitor" && strings.EqualFold(value, "false")
-		if helper || !harmlessGitKeys[key] && !off {
-			tell("the configuration of the repository sets %s, which may run a program", strings.Replace(key, "+.", ".*.", 1))
+		key = strings.ToLower(strings.TrimRight(key, " \t"))
+		if !harmlessGitSetting(section, key, strings.TrimLeft(value, " \t")) {
+			tell("the configuration of the repository sets %s, which may run a program", strings.Replace(section+"."+key, "+.", ".*.", 1))
 		}
 	}
 }

@@ -39,6 +39,42 @@ const ordinaryConfig = `[core]
 	email = "n@example.com"
 [http "https://example.com/"]
 	extraheader = AUTHORIZATION: basic x
+[remote "fork"]
+	gh-resolved = base
+[remote]
+	pushDefault = fork
+[branch]
+	autoSetupRebase = always
+[branch "topic"]
+	mergeOptions = --no-ff ; and a comment
+[blame]
+	ignoreRevsFile = .git-blame-ignore-revs
+[commit]
+	gpgSign = true
+[gpg]
+	format = ssh
+[protocol]
+	version = 2
+[advice]
+	detachedHead = false
+[color "status"]
+	added = green
+[column]
+	ui = auto
+[tag]
+	sort = -v:refname
+[submodule "docs"]
+	update = rebase
+[diff "golang"]
+	xfuncname = "^func"
+[checkout]
+	defaultRemote = origin
+[credential "https://dev.azure.example"]
+	useHttpPath = true
+[lfs "https://example.com/a.git/info/lfs"]
+	locksverify = true
+[gitflow "branch"]
+	master = main
 `
 
 // TestWhatARepositoryNamesIsAsked puts each setting that names a program into a repository, and looks at commands that
@@ -67,6 +103,8 @@ func TestWhatARepositoryNamesIsAsked(t *testing.T) {
 		"[remote \"o\"] url = ext::evil", "[remote \"o\"] pushurl = \"ext::evil\"", "[submodule \"a\"] url = ext::evil", "[submodule \"a\"] update = !evil", "[protocol \"ext\"] allow = always", "[credential] helper = !x", "[gpg] program = x", "[gpg \"ssh\"] program = x",
 		"[include] path = x", "[includeIf \"gitdir:/\"] path = x", "[alias] x = !evil", "[url \"ext::evil\"] insteadOf = https://", "[trailer \"x\"] command = x", "[pager] log = x", "[lfs] x = y", "[lfs \"customtransfer.x\"] path = evil", "[a] [core] fsmonitor = x",
 		"[color]\n ui = a \\\n[color]\nfsmonitor = evil", "[core \"x\"] bare = x", "[branch \"a\"] [core] fsmonitor = x", "[branch \"a\\\"]\"] [core] fsmonitor = x", "\ufeff[core]\nfsmonitor = x", "[core]\r\nfsmonitor = x\r\n", "[core]\rfsmonitor = x", "[core\nfsmonitor = x", "[pretty] x = %GG", "[format] pretty = %GG", "[sequence] editor = x",
+		"[gc] recentObjectsHook = x", "[merge \"ours\"] driver = true", "[branch \"m\"] mergeOptions = -s evil", "[branch \"m\"] remote = ext::evil", "[remote] pushDefault = ext::evil", "[remote \"o\"] url = ext:\"\":evil", "[gitflow \"path\"] hooks = x", "[uploadpack] packObjectsHook = x", "[core] fsmonitor = true evil", "[help] autoCorrect = 1",
+		"[tar \"x\"] command = x", "[sendemail] toCmd = x", "[advice \"x\"] y = x", "[imap] tunnel = x", "[man \"x\"] cmd = x", "[pull] twohead = evil", "[core] askPass = x", "[lfs] url = ssh://x", "[color] ui = auto\n[core] editor = x",
 	} {
 		dir := repository(t, config+"\n")
 		for _, line := range []string{"git status", "git log -p", "go list ./...", "git -C src status", "cd src && git status", "cd src/deep; git log", "timeout 5 git status", "sh -c 'cd src; git status'", "git -C src -C deep log", "go -C src list"} {
@@ -142,16 +180,17 @@ func TestHooksAreAskedWhereTheyRun(t *testing.T) {
 	j := newJudge(t, func(s *settings.Settings) {
 		s.Path, s.Allow = []string{programs(t, probe)}, []string{"git", "git push origin", "git commit", "tig log"}
 	})
-	dir := t.TempDir()
-	mkdirs(t, dir, ".git/hooks")
-	write(t, dir+"/.git/hooks/pre-push.sample", "x", 0o755)
-	for _, hooks := range []bool{false, true} {
-		if hooks {
-			write(t, dir+"/.git/hooks/pre-push", "x", 0o755)
+	for _, hook := range []string{"", "hooks/pre-push", "modules/lib/hooks/post-checkout"} {
+		dir := t.TempDir()
+		mkdirs(t, dir, ".git/hooks", ".git/modules/lib/hooks", ".git/modules/lib/refs/heads/hooks")
+		for _, name := range []string{"hooks/pre-push.sample", "modules/lib/HEAD", "modules/lib/refs/heads/hooks/x", hook} {
+			if name != "" {
+				write(t, dir+"/.git/"+name, "x", 0o755)
+			}
 		}
 		for line, runs := range map[string]bool{"git status": false, "git push origin": true, "git commit": true, "tig log": true} {
-			if g := j.In(dir).Judge(line, nil); g.Allowed != !(hooks && runs) {
-				t.Errorf("hooks %v, %s: allowed %v, %q", hooks, line, g.Allowed, g.Reasons)
+			if g := j.In(dir).Judge(line, nil); g.Allowed != !(hook != "" && runs) {
+				t.Errorf("hook %q, %s: allowed %v, %q", hook, line, g.Allowed, g.Reasons)
 			}
 		}
 	}
