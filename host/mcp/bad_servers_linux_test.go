@@ -50,7 +50,7 @@ var badServers = map[string]func(*raw) error{
 	"nested": listOf(oneTool, `{"content":[],"structuredContent":`+strings.Repeat("[", 150)+strings.Repeat("]", 150)+`}`),
 	"many":   listOf(oneTool, `{"content":[],"structuredContent":[`+strings.Repeat("[],", 600_000)+`[]]}`),
 	"list":   listOf(oneTool, `[1]`),
-	"text":   listOf(oneTool, `{"content":"hello"}`),
+	"text":   listOf(oneTool, `{"content":7}`),
 	"garbage": func(r *raw) error {
 		return r.serve(func(q request) error {
 			if q.Method == "tools/list" {

@@ -157,6 +157,9 @@ func (c *call) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*repl
 	fail := func(code Code, text string) (*reply, error) {
 		return nil, c.unacceptable(tool, code, text)
 	}
+	if tool.Operation == "" {
+		raw = c.odd.result(raw)
+	}
 	if len(raw) > c.server.MaxResultBytes {
 		return fail(CodeReplyTooLarge, fmt.Sprintf("it has %d bytes; maxResultBytes allows %d.", len(raw), c.server.MaxResultBytes))
 	}
@@ -175,16 +178,18 @@ func (c *call) interpret(stateless bool, tool *Tool, raw json.RawMessage) (*repl
 			return fail(CodeInvalidReply, fmt.Sprintf("it is a task, but %v.", err))
 		}
 		return &reply{task: t}, nil
-	case tool.Operation == "" && string(in.Content) == "null": // a list without values, of a server in Go
-		return &reply{raw: emptyContent(raw)}, nil
 	case tool.Operation == "" && in.Content != nil && in.Content[0] != '[':
-		return fail(CodeInvalidReply, "its content is not a list.")
+		list := c.odd.content(in.Content)
+		if list == nil {
+			return fail(CodeInvalidReply, "its content is not a list.")
+		}
+		return &reply{raw: withContent(raw, list)}, nil
 	}
 	return &reply{raw: raw}, nil
 }
 
-// emptyContent returns an answer with an empty list in place of a content that is null.
-func emptyContent(raw json.RawMessage) json.RawMessage {
+// withContent returns an answer with another content.
+func withContent(raw, content json.RawMessage) json.RawMessage {
 	out := []byte{'{'}
 	for _, m := range (jsonschema.Bounds{Bytes: maxMessage, Values: maxValues, Nesting: maxDepth}).Parse(raw).Root().Fields() {
 		name, err := json.Marshal(m.Key)
@@ -192,7 +197,7 @@ func emptyContent(raw json.RawMessage) json.RawMessage {
 			continue // strings can always be encoded
 		}
 		if m.Key == "content" {
-			m.Value = &jsonschema.Node{Raw: json.RawMessage("[]")}
+			m.Value = &jsonschema.Node{Raw: content}
 		}
 		out = append(append(append(append(out, name...), ':'), m.Value.Raw...), ',')
 	}

@@ -95,7 +95,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.program.conn.progressed = c.flights.progressed
+		c.program.conn.progressed, c.program.conn.odd = c.flights.progressed, c.odd
 		return &recording{Transport: ready{c.program.conn}}, nil
 	}
 	headers, err := c.server.header()
@@ -103,7 +103,7 @@ func (c *connection) transport(ctx, wire context.Context) (*recording, error) {
 		return nil, err
 	}
 	client, guard := newClient(wire, headers, c.options.times.probeTimeout, c.loseServer)
-	c.guard = guard
+	c.guard, guard.odd = guard, c.odd
 	c.signer.carry(guard)
 	return &recording{Transport: &sdk.StreamableClientTransport{
 		Endpoint:     c.server.URL,
@@ -123,7 +123,8 @@ func (c *connection) connectError(ctx context.Context, err error) error {
 		}
 	}
 	var refusal *jsonrpc.Error
-	refuses := errors.As(err, &refusal) && refusal.Code != codeTransport
+	var own *Error // of an answer that is not accepted
+	refuses := errors.As(err, &refusal) && refusal.Code != codeTransport || errors.As(err, &own)
 	if ctx.Err() == nil && !refuses && c.programEnds() {
 		return c.program.ending()
 	}
@@ -150,7 +151,7 @@ func (c *connection) connectInProcess(ctx context.Context) (sdk.Connection, erro
 	}
 	c.inProcess = session
 	conn := newLineConn(inW, outR, nil, newLineLog(c.log, time.Now, nil), c.change)
-	conn.progressed = c.flights.progressed
+	conn.progressed, conn.odd = c.flights.progressed, c.odd
 	return conn, nil
 }
 

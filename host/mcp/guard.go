@@ -36,6 +36,8 @@ type guard struct {
 	refused  atomic.Pointer[error]          // why the last request of no call was not answered as it should be
 	plain    bool                           // answers are no messages of MCP; who reads them bounds them
 
+	odd *oddities // of the server; may be nil
+
 	probeTimeout time.Duration
 }
 

@@ -3,11 +3,14 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -61,7 +64,7 @@ func (g *greeting) greet(patience time.Duration, self *sdk.Implementation) sdk.M
 					Params: &sdk.InitializeParams{ProtocolVersion: olderVersion, ClientInfo: self, Capabilities: capabilities()}})
 			case methodInitialize:
 				if g.begun == nil {
-					res, err := next(ctx, method, r)
+					res, err := initialize(ctx, next, r)
 					g.begun = &outcome{res, err}
 				}
 				if answer, ok := g.begun.result.(*sdk.InitializeResult); ok && g.begun.err == nil {
@@ -79,27 +82,27 @@ var errSilent = errors.New("the server has not answered")
 // discover sends server/discover, and to a program that is silent initialize too: it may be
 // slow to start, or ignore what it does not know. So it is not started again, whichever of
 // the two it takes. One that takes both has the older session, which it was asked for last.
-func (g *greeting) discover(ctx context.Context, next sdk.MethodHandler, r sdk.Request, patience time.Duration, initialize sdk.Request) (sdk.Result, error) {
+func (g *greeting) discover(ctx context.Context, next sdk.MethodHandler, r sdk.Request, patience time.Duration, older sdk.Request) (sdk.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ask := func(method string, r sdk.Request) <-chan outcome {
+	ask := func(send func() (sdk.Result, error)) <-chan outcome {
 		answer := make(chan outcome, 1)
 		go func() { // ends with ctx
-			res, err := next(ctx, method, r)
+			res, err := send()
 			answer <- outcome{res, err}
 		}()
 		return answer
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	discovered := ask(methodDiscover, r)
+	discovered := ask(func() (sdk.Result, error) { return next(ctx, methodDiscover, r) })
 	select {
 	case a := <-discovered:
 		return a.result, a.err
 	case <-timer.C:
 		g.silent = true
 	}
-	initialized := ask(methodInitialize, initialize)
+	initialized := ask(func() (sdk.Result, error) { return initialize(ctx, next, older) })
 	var found *outcome
 	for g.begun == nil || g.begun.err != nil && found == nil {
 		select {
@@ -122,15 +125,58 @@ func (g *greeting) discover(ctx context.Context, next sdk.MethodHandler, r sdk.R
 	return nil, errSilent // the SDK continues with initialize, and its outcome is there
 }
 
+// initialize sends initialize. A server that refuses the version and names others that this
+// host speaks is asked for the newest of them.
+func initialize(ctx context.Context, next sdk.MethodHandler, r sdk.Request) (sdk.Result, error) {
+	res, err := next(ctx, methodInitialize, r)
+	offered := versionsOf(err)
+	q, ok := r.(*sdk.InitializeRequest)
+	if len(offered) == 0 || !ok {
+		return res, err
+	}
+	for _, version := range sdk.SupportedProtocolVersions() { // newest first
+		if version < statelessVersion && version != q.Params.ProtocolVersion && slices.Contains(offered, version) {
+			params := *q.Params
+			params.ProtocolVersion = version
+			res, err = next(ctx, methodInitialize, &sdk.InitializeRequest{Session: q.Session, Params: &params})
+			break
+		}
+	}
+	if len(versionsOf(err)) == 0 {
+		return res, err
+	}
+	return nil, noVersion(fmt.Sprintf("it refuses the version of MCP that it was asked for, and names %q", bounded(strings.Join(offered, ", "), 200)))
+}
+
+// versionsOf returns the versions that a server names when it refuses another.
+func versionsOf(err error) []string {
+	var refusal *jsonrpc.Error
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	if !errors.As(err, &refusal) || json.Unmarshal(refusal.Data, &data) != nil {
+		return nil
+	}
+	return data.Supported
+}
+
 // versionError says that the server speaks no version that this host does. It is nil
 // otherwise.
 func (g *greeting) versionError() error {
-	spoken := sdk.SupportedProtocolVersions() // newest first
-	if g.version == "" || slices.Contains(spoken, g.version) {
+	if g.begun != nil && permanent(g.begun.err) != "" {
+		return g.begun.err
+	}
+	if g.version == "" || slices.Contains(sdk.SupportedProtocolVersions(), g.version) {
 		return nil
 	}
-	err := fmt.Errorf("it speaks version %q of MCP, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
-		g.version, spoken[len(spoken)-1], spoken[0])
+	return noVersion(fmt.Sprintf("it speaks version %q of MCP", g.version))
+}
+
+// noVersion is the error about a server that speaks other versions, or says so.
+func noVersion(theirs string) error {
+	spoken := sdk.SupportedProtocolVersions() // newest first
+	err := fmt.Errorf("%s, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
+		theirs, spoken[len(spoken)-1], spoken[0])
 	return &permanentError{err, "it speaks a version of MCP that this host does not"}
 }
 

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // newClient returns a client for one connection. Its requests end with life. gone is told that
@@ -101,10 +99,10 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	switch {
 	case err == nil && ok && kind == "text/event-stream":
-		events := &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context())}
+		events := &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context()), odd: g.odd}
 		resp.Body = &watchedBody{events, func(err error) { g.watch(r, err) }}
 	case err == nil && ok && kind == "application/json" && r.Method == http.MethodPost:
-		return boundJSON(r, resp)
+		return g.boundJSON(r, resp)
 	case r.Method == http.MethodPost && ok && err == nil && kind == "text/html":
 		return g.refusePage(r, resp, kind)
 	case r.Method == http.MethodPost && resp.StatusCode >= 400:
@@ -117,7 +115,7 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 
 // boundJSON reads one answer. An answer that is not accepted becomes the failure of its call,
 // so that other calls of the connection continue.
-func boundJSON(r *http.Request, resp *http.Response) error {
+func (g *guard) boundJSON(r *http.Request, resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
 	if cerr := resp.Body.Close(); err == nil {
 		err = cerr
@@ -128,7 +126,7 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	refused := captureOf(r.Context()).inspect(text)
 	if refused == nil {
-		text = withOwnID(text)
+		text = g.odd.tidied(text, captureOf(r.Context()) != nil)
 		refused = captureMessage(captureOf(r.Context()), text)
 	}
 	if refused != nil {
@@ -142,22 +140,6 @@ func boundJSON(r *http.Request, resp *http.Response) error {
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	resp.ContentLength = int64(len(text))
 	return nil
-}
-
-// withOwnID returns an answer with the id of a request of ours, where the server has its
-// digits as a text.
-func withOwnID(text []byte) []byte {
-	m, err := jsonrpc.DecodeMessage(text)
-	answer, ok := m.(*jsonrpc.Response)
-	if err != nil || !ok || ownID(answer.ID) == answer.ID {
-		return text
-	}
-	answer.ID = ownID(answer.ID)
-	fixed, err := jsonrpc.EncodeMessage(answer)
-	if err != nil {
-		return text
-	}
-	return fixed
 }
 
 // captureMessage gives the result of an answer to its capture, if there is one. An answer to
@@ -221,6 +203,7 @@ type eventBody struct {
 	body   io.ReadCloser
 	left   int64 // bytes of the stream that may still come
 	answer *capture
+	odd    *oddities
 
 	lines lineEnds
 	line  []byte // of the event, without its end
@@ -307,7 +290,7 @@ func (b *eventBody) endLine() error {
 	if err := b.answer.inspect(data); err != nil {
 		return b.refuse(err)
 	}
-	if fixed := withOwnID(data); !bytes.Equal(fixed, data) {
+	if fixed := b.odd.tidied(data, b.answer != nil); !bytes.Equal(fixed, data) {
 		data, event = fixed, withData(event, fixed)
 	}
 	if b.answer.tookProgress(data) {

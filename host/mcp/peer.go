@@ -17,6 +17,7 @@ type peer struct {
 	pins     *pins
 	limits   limits
 	signer   *signer       // nil if the server is not signed in to
+	odd      *oddities     // nil reads as well, and logs nothing
 	contexts *callContexts // of calls of a server of this process; nil for others
 }
 
@@ -32,6 +33,7 @@ func newPeer(life context.Context, s Server, o Options) *peer {
 		pins:    o.Pins.of(s.Name),
 		limits:  newLimits(&s),
 	}
+	p.odd = newOddities(p.log)
 	if s.InProcess != nil {
 		p.contexts = newCallContexts(s.InProcess)
 	}

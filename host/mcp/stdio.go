@@ -30,6 +30,7 @@ type lineConn struct {
 	changed func() // the list of tools has changed
 
 	progressed func(json.RawMessage) // told how far calls are; may be nil
+	odd        *oddities             // of the server; may be nil
 
 	writing chan struct{} // holds a token during a write
 
@@ -135,13 +136,23 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	}
 	var out []jsonrpc.Message
 	for _, text := range texts {
-		m, err := jsonrpc.DecodeMessage(text)
+		m, _, err := c.odd.decode(text, c.sole)
 		if err != nil {
 			return nil
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+// sole returns the only request of ours that is open.
+func (c *lineConn) sole() (jsonrpc.ID, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.open {
+		return id, len(c.open) == 1
+	}
+	return jsonrpc.ID{}, false
 }
 
 // errNoMessage refuses an answer that the SDK could not decode.
@@ -199,6 +210,7 @@ func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
 		if err := inspect(m.Result); err != nil {
 			return &jsonrpc.Response{ID: m.ID, Error: err}
 		}
+		m.Result = c.odd.introduction(m.Result)
 		return m
 	case m.Error != nil:
 		return m
