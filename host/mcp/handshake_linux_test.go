@@ -156,6 +156,24 @@ func init() {
 		badServers["slow: "+role] = slowStart(badServers[role])
 	}
 	badServers["refuses all"] = answering(nil)
+	badServers["starts with a text"] = answering(map[string]string{methodInitialize: `"pong"`})
+	for role, takes := range map[string]string{"wants an old version": "2024-11-05", "refuses what it names": "none"} {
+		badServers[role] = func(r *raw) error {
+			return r.answerOr(map[string]string{"tools/list": oneTool}, func(q request) error {
+				if q.Method == methodInitialize && strings.Contains(string(q.Params), `"protocolVersion":"`+takes+`"`) {
+					return r.reply(q, strings.Replace(oldStart, "2025-06-18", takes, 1))
+				}
+				return r.say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["1999-01-01","2024-11-05"]}}}`, q.ID)
+			})
+		}
+	}
+	for role, start := range map[string]string{
+		"odd start":           `{"capabilities":{"tools":{"listChanged":"yes"},"prompts":false},"serverInfo":{"name":5},"instructions":[]}`,
+		"capabilities in PHP": `{"protocolVersion":"2025-06-18","capabilities":[],"serverInfo":"f"}`,
+	} {
+		badServers[role] = answering(map[string]string{methodInitialize: start, "tools/list": oneTool})
+	}
+	badServers["without a list"] = answering(map[string]string{methodInitialize: `{"protocolVersion":"2025-06-18","capabilities":{"tools":null,"resources":{}}}`})
 	badServers["of tomorrow"] = answering(map[string]string{methodInitialize: `{"protocolVersion":"2099-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`})
 }
 
@@ -244,5 +262,42 @@ func TestVersionOfTomorrow(t *testing.T) {
 	err := w.Status()[0].Error
 	if err == nil || !strings.Contains(err.Error(), `"2099-01-01"`) || !strings.Contains(err.Error(), statelessVersion) {
 		t.Errorf("the server is down because of: %v", err)
+	}
+}
+
+// TestOddStarts: what cannot be read of the answer that starts a session costs no session, and a
+// version that the server names is asked for.
+func TestOddStarts(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]string{
+		"odd start": "2025-11-25", "capabilities in PHP": "2025-06-18", "wants an old version": "2024-11-05", "without a list": "2025-06-18",
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			server, _ := seeing(t, self(t, "x", role))
+			w := connect(t, impatient(), server)
+			if st := w.Status()[0]; st.Protocol != want || w.has("t") == (role == "without a list") {
+				t.Errorf("status %+v, tools %q", st, w.names())
+			}
+		})
+	}
+}
+
+// TestStartsThatFail are told as what they are.
+func TestStartsThatFail(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]struct{ text, told string }{
+		"starts with a text":    {`it answered with "pong", not with an object`, ""},
+		"refuses what it names": {`names "1999-01-01, 2024-11-05"`, "it speaks a version of MCP that this host does not"},
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			server, _ := seeing(t, self(t, "x", role))
+			w := connect(t, impatient(), server)
+			err := w.Status()[0].Error
+			if err == nil || !strings.Contains(err.Error(), want.text) || permanent(err) != want.told {
+				t.Errorf("the server is down because of: %v", err)
+			}
+		})
 	}
 }

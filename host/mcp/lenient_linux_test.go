@@ -138,12 +138,14 @@ func TestToolsNamedLikeOperations(t *testing.T) {
 	}
 }
 
-// TestTextIDs: the digits of an id as a text answer the request with that number.
+// TestTextIDs: the digits of an id as a text answer the request with that number. What else is
+// odd is read over the network, too.
 func TestTextIDs(t *testing.T) {
 	t.Parallel()
 	results := map[string]string{
-		methodInitialize: `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"0"}}`,
-		"tools/list":     oneTool, "tools/call": `{"content":[]}`,
+		methodInitialize: `{"protocolVersion":"2025-06-18","capabilities":[],"serverInfo":{"name":5,"version":"0"}}`,
+		"tools/list":     `{"tools":[{"name":"t"},{"name":"deep","inputSchema":` + strings.Repeat(`{"properties":{"n":`, 60) + `{}` + strings.Repeat(`}}`, 60) + `}]}`,
+		"tools/call":     `{"content":[]}`,
 	}
 	for kind, before := range map[string]string{"application/json": "", "text/event-stream": ": hello\n\nid: 7\nevent: message\ndata: "} {
 		t.Run(kind, func(t *testing.T) {

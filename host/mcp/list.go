@@ -62,6 +62,9 @@ func (l *listing) pages(ctx context.Context, c *connection) error {
 		case err != nil && page > 1 && ctx.Err() == nil && stays(err):
 			l.leaveOut(fmt.Sprintf("the tools from page %d on", page), "the server did not send the page of its list: "+bounded(err.Error(), maxErrorText))
 			return nil
+		case isUnknownMethod(err):
+			l.leaveOut("all tools", "the server does not know tools/list")
+			return nil
 		case err != nil:
 			return fmt.Errorf("listing tools: %w", err)
 		}
@@ -86,6 +89,12 @@ func (l *listing) read(ctx context.Context, c *connection, cursor string, page i
 		return nil, err
 	}
 	return l.page(raw, page)
+}
+
+// isUnknownMethod reports whether a server refuses a request because it does not know it.
+func isUnknownMethod(err error) bool {
+	var rpc *jsonrpc.Error
+	return errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeMethodNotFound
 }
 
 // stays reports whether a page would fail in the same way if the server were connected again.

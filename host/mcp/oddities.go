@@ -147,7 +147,7 @@ func wholeAnswer(text []byte, only func() (jsonrpc.ID, bool)) (whole []byte, odd
 		}
 	}
 	if version := m["jsonrpc"]; string(version) != `"2.0"` {
-		odd = append(odd, `answers with the jsonrpc `+bounded(string(version), 20)+`, not "2.0"`)
+		odd = append(odd, "answers with a jsonrpc that is not \"2.0\": "+bounded(string(version), 20))
 		m["jsonrpc"] = json.RawMessage(`"2.0"`)
 	}
 	if raw := m["error"]; raw != nil && string(raw) != "null" {

@@ -211,6 +211,9 @@ func (c *lineConn) answer(m *jsonrpc.Response) jsonrpc.Message {
 			return &jsonrpc.Response{ID: m.ID, Error: err}
 		}
 		m.Result = c.odd.introduction(m.Result)
+		if m.Error == nil && !bytes.HasPrefix(m.Result, []byte("{")) {
+			m.Error = &Error{Code: CodeInvalidReply, Message: fmt.Sprintf("it answered with %s, not with an object", bounded(string(m.Result), 100))}
+		}
 		return m
 	case m.Error != nil:
 		return m
