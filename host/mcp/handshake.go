@@ -163,7 +163,7 @@ func versionsOf(err error) []string {
 // versionError says that the server speaks no version that this host does. It is nil
 // otherwise.
 func (g *greeting) versionError() error {
-	if g.begun != nil && permanent(g.begun.err) != "" {
+	if g.begun != nil && permanent(g.begun.err) == otherVersion {
 		return g.begun.err
 	}
 	if g.version == "" || slices.Contains(sdk.SupportedProtocolVersions(), g.version) {
@@ -172,12 +172,15 @@ func (g *greeting) versionError() error {
 	return noVersion(fmt.Sprintf("it speaks version %q of MCP", g.version))
 }
 
+// otherVersion is what programs are told of a server that speaks other versions.
+const otherVersion = "it speaks a version of MCP that this host does not"
+
 // noVersion is the error about a server that speaks other versions, or says so.
 func noVersion(theirs string) error {
 	spoken := sdk.SupportedProtocolVersions() // newest first
 	err := fmt.Errorf("%s, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
 		theirs, spoken[len(spoken)-1], spoken[0])
-	return &permanentError{err, "it speaks a version of MCP that this host does not"}
+	return &permanentError{err, otherVersion}
 }
 
 // capabilities is what the host does for servers: it asks people. It has no files to show

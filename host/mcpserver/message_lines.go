@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -105,15 +107,28 @@ func (m *messageLines) take(line []byte) ([]byte, error) {
 
 // takeOne is take of JSON that is no batch.
 func (m *messageLines) takeOne(text json.RawMessage) ([]byte, error) {
-	if _, err := jsonrpc.DecodeMessage(text); err == nil {
-		return append(text, '\n'), nil
-	}
 	var object struct{ ID, Method, Result, Error json.RawMessage }
+	if one, err := jsonrpc.DecodeMessage(text); err == nil {
+		if q, ok := one.(*jsonrpc.Request); !ok || json.Unmarshal(text, &object) != nil || isID(object.ID) || strings.HasPrefix(q.Method, "notifications/") {
+			return append(text, '\n'), nil
+		}
+		return nil, m.refuse(object.ID, jsonrpc.CodeInvalidRequest, "an id that no answer could repeat: expected a text, or an integer below 2^53")
+	}
 	if json.Unmarshal(text, &object) == nil && object.Method == nil && (object.Result != nil || object.Error != nil) {
 		m.report("an answer that is not one") // to answer it could cause answers without end
 		return nil, nil
 	}
 	return nil, m.refuse(object.ID, jsonrpc.CodeInvalidRequest, `a line that is JSON, but no message of JSON-RPC: expected an object with "jsonrpc": "2.0" and a "method", and with an "id" if it is a request`)
+}
+
+// isID reports whether an answer can have the id of a request: the library reads numbers as
+// float64, and null as no id. A notification has none.
+func isID(id json.RawMessage) bool {
+	if id == nil || id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseFloat(string(id), 64)
+	return err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53
 }
 
 // refuse answers a line that is no message, with the line's id, if it has one.

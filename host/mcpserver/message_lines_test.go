@@ -39,6 +39,9 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{"without a version", `{"id":"a","method":"ping"}`, `"a"`, `-32600`},
 		{"a method that is no text", `{"jsonrpc":"2.0","id":7,"method":7}`, `7`, `-32600`},
 		{"an id that is none", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `null`, `-32600`},
+		{"an id that is null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, `null`, `-32600`},
+		{"an id that is too large", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `9007199254740993`, `-32600`},
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `1.5`, `-32600`},
 		{"a batch of batches", `[[` + ping + `]]`, `null`, `-32600`},
 		{"a long batch", `[` + strings.Repeat("1,", 64) + `1]`, `null`, `-32600`},
 		{"an empty batch", `[]`, `null`, `-32600`},
@@ -63,6 +66,10 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		case err != nil || answer.JSONRPC != "2.0" || string(answer.ID) != tc.id || string(answer.Error.Code) != tc.code || answer.Error.Message == "":
 			t.Errorf("%s: answered %q", tc.name, answered)
 		}
+	}
+	const more = `{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":-9007199254740991,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1.0,"method":"ping"}` + "\n"
+	if read, answered := throughLines(t, more); read != more || answered != "" {
+		t.Errorf("%q was read, and %q answered", read, answered)
 	}
 	for _, stream := range []string{"\ufeff" + ping, "[" + ping + "]\n", "[" + ping + ",7]\n"} { // a last line without its end is one
 		if read, _ := throughLines(t, stream); read != ping+"\n" {
