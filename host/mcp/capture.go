@@ -70,6 +70,16 @@ func (c *capture) expect(r *http.Request) {
 	}
 }
 
+// sole returns the id of the request, if an answer comes by its way.
+func (c *capture) sole() (jsonrpc.ID, bool) {
+	if c == nil {
+		return jsonrpc.ID{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.id, c.id.IsValid()
+}
+
 // errStray refuses an answer to another request.
 var errStray = &Error{Code: CodeInvalidReply, Message: "it has the id of another request."}
 

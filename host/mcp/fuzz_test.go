@@ -191,7 +191,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("an error without a code: %v", err)
 		case reply.task != nil && (reply.task.Poll < defaultTimes.minPoll || reply.task.Poll > defaultTimes.maxPoll || reply.task.ID == ""):
 			t.Errorf("task %+v", reply.task)
-		case reply.raw != nil && string(reply.raw) != string(answer):
+		case reply.raw != nil && (!json.Valid(reply.raw) || reply.raw[0] != '{'):
 			t.Errorf("the result became %s", reply.raw)
 		}
 	})

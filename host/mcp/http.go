@@ -126,7 +126,7 @@ func (g *guard) boundJSON(r *http.Request, resp *http.Response) error {
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	refused := captureOf(r.Context()).inspect(text)
 	if refused == nil {
-		text = g.odd.tidied(text, captureOf(r.Context()) != nil)
+		text = g.odd.tidied(text, captureOf(r.Context()))
 		refused = captureMessage(captureOf(r.Context()), text)
 	}
 	if refused != nil {
@@ -290,7 +290,7 @@ func (b *eventBody) endLine() error {
 	if err := b.answer.inspect(data); err != nil {
 		return b.refuse(err)
 	}
-	if fixed := b.odd.tidied(data, b.answer != nil); !bytes.Equal(fixed, data) {
+	if fixed := b.odd.tidied(data, b.answer); !bytes.Equal(fixed, data) {
 		data, event = fixed, withData(event, fixed)
 	}
 	if b.answer.tookProgress(data) {

@@ -64,10 +64,10 @@ func (o *oddities) decode(text []byte, only func() (jsonrpc.ID, bool)) (m jsonrp
 	return m, true, nil
 }
 
-// tidied returns an answer over the network as the SDK reads it. It belongs to a call, or starts
-// the session.
-func (o *oddities) tidied(text []byte, ofCall bool) []byte {
-	m, mended, err := o.decode(text, nil)
+// tidied returns an answer over the network as the SDK reads it. It starts the session if it is
+// for no call.
+func (o *oddities) tidied(text []byte, of *capture) []byte {
+	m, mended, err := o.decode(text, of.sole)
 	if err != nil {
 		return text
 	}
@@ -75,7 +75,7 @@ func (o *oddities) tidied(text []byte, ofCall bool) []byte {
 		if id := ownID(answer.ID); id != answer.ID {
 			answer.ID, mended = id, true
 		}
-		if !ofCall && answer.Error == nil {
+		if of == nil && answer.Error == nil {
 			before := answer.Result
 			answer.Result = o.introduction(before)
 			mended = mended || !bytes.Equal(before, answer.Result)

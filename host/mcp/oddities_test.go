@@ -58,6 +58,25 @@ func TestOddMessages(t *testing.T) {
 	}
 }
 
+// TestErrorsWithoutAnID over the network belong to the request that they came by.
+func TestErrorsWithoutAnID(t *testing.T) {
+	t.Parallel()
+	const text = `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}`
+	id, err := jsonrpc.MakeID(float64(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o *oddities
+	if got := o.tidied([]byte(text), &capture{id: id}); string(got) != strings.Replace(text, "null", "7", 1) {
+		t.Errorf("got %s", got)
+	}
+	for _, of := range []*capture{nil, {}} {
+		if got := o.tidied([]byte(text), of); string(got) != text {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
 // TestOddIntroductions: what the SDK cannot decode is dropped, and what is offered and cannot be
 // read is asked for.
 func TestOddIntroductions(t *testing.T) {
