@@ -145,7 +145,7 @@ func initialize(ctx context.Context, next sdk.MethodHandler, r sdk.Request) (sdk
 	if len(versionsOf(err)) == 0 {
 		return res, err
 	}
-	return nil, noVersion(fmt.Sprintf("it refuses the version of MCP that it was asked for, and names %q", bounded(strings.Join(offered, ", "), 200)))
+	return nil, noVersion("it refuses the version of MCP that it was asked for and names %q, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits", strings.Join(offered, ", "))
 }
 
 // versionsOf returns the versions that a server names when it refuses another.
@@ -169,17 +169,16 @@ func (g *greeting) versionError() error {
 	if g.version == "" || slices.Contains(sdk.SupportedProtocolVersions(), g.version) {
 		return nil
 	}
-	return noVersion(fmt.Sprintf("it speaks version %q of MCP", g.version))
+	return noVersion("it speaks version %q of MCP, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits", g.version)
 }
 
 // otherVersion is what programs are told of a server that speaks other versions.
 const otherVersion = "it speaks a version of MCP that this host does not"
 
 // noVersion is the error about a server that speaks other versions, or says so.
-func noVersion(theirs string) error {
+func noVersion(format, theirs string) error {
 	spoken := sdk.SupportedProtocolVersions() // newest first
-	err := fmt.Errorf("%s, and Quoin speaks %s to %s: install a version of the server, or of Quoin, that fits",
-		theirs, spoken[len(spoken)-1], spoken[0])
+	err := fmt.Errorf(format, bounded(theirs, 200), spoken[len(spoken)-1], spoken[0])
 	return &permanentError{err, otherVersion}
 }
 
