@@ -101,6 +101,7 @@ func (c *call) failure(ctx context.Context, conn *connection, tool *Tool, answer
 		return ask
 	}
 	e := c.explain(ctx, answer, err)
+	e = conn.sessionEnded(ctx, answer, err, e)
 	e.Unknown = e.Unknown && !tool.ReadOnly
 	if e.Code == CodeTimeout {
 		conn.change() // a server that does not list its tools either is given up

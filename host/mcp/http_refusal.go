@@ -114,7 +114,7 @@ func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 	case answer == nil:
 		g.refuseOwn(cmp.Or[error](refused.Err, refused))
 		return nil
-	case sessionEnded(r, resp.StatusCode, body):
+	case forgets(r, resp.StatusCode):
 		refused = &Error{Code: CodeClosed, Message: "the session has ended: " + refused.Message, Retryable: true, Details: refused.Details, Err: errSessionEnded}
 		answer.refuse(refused) // before the end of the connection ends the call
 		g.gone(errSessionEnded)
@@ -139,17 +139,6 @@ func (g *guard) refusePage(r *http.Request, resp *http.Response, kind string) er
 	}
 	answer.refuse(&Error{Code: CodeInvalidReply, Message: refused.Error() + ".", Unknown: true, Err: refused})
 	return errors.Join(resp.Body.Close(), replaceAnswer(r, resp, refused))
-}
-
-// sessionEnded reports whether an answer says that the server does not know the session:
-// 404, as the specification has it, or 400 with words about it, as many servers have it.
-func sessionEnded(r *http.Request, status int, body []byte) bool {
-	if r.Header.Get("Mcp-Session-Id") == "" {
-		return false
-	}
-	return status == http.StatusNotFound || status == http.StatusGone ||
-		status == http.StatusBadRequest && bytes.Contains(bytes.ToLower(body), []byte("session")) &&
-			!bytes.Contains(body, fmt.Append(nil, jsonrpc.CodeInvalidParams)) // the input of a tool may have a session, too
 }
 
 // saysWhy reports whether the body of a refusal is an error of the protocol, which says

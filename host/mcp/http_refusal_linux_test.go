@@ -21,7 +21,7 @@ type forgetful struct {
 	body     string
 	current  atomic.Int64 // the session
 	calls    atomic.Int64 // that ran
-	always   atomic.Bool  // refuse the calls of every session
+	always   atomic.Bool  // refuse the calls and pings of every session
 	requests atomic.Int64
 }
 
@@ -33,7 +33,7 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no", http.StatusMethodNotAllowed)
 		return
 	}
-	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprint(f.current.Load()) && (q.Method != "tools/call" || !f.always.Load())
+	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprint(f.current.Load()) && (q.Method != "tools/call" && q.Method != "ping" || !f.always.Load())
 	switch {
 	case q.Method == methodDiscover:
 		http.Error(w, "what?", http.StatusBadRequest)
@@ -43,7 +43,7 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(f.status)
-		_, _ = io.WriteString(w, f.body)
+		_, _ = io.WriteString(w, strings.Replace(f.body, "%s", string(q.ID), 1))
 	case q.Method == "tools/list":
 		answer(w, q, oneTool)
 	case q.Method == "tools/call":
@@ -59,10 +59,18 @@ func (f *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestSessionsThatEnd(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]*forgetful{
-		"404":      {status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`},
-		"404 bare": {status: 404},
-		"400":      {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`},
-		"400 text": {status: 400, body: "Invalid session"},
+		"404":               {status: 404, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`},
+		"404 bare":          {status: 404},
+		"400":               {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`},
+		"400 text":          {status: 400, body: "Invalid session"},
+		"400 of TypeScript": {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`},
+		"400 as input":      {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid session ID"}}`},
+		"400 unknown":       {status: 400, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Unknown transport"}}`},
+		"200":               {status: 200, body: `{"jsonrpc":"2.0","id":%s,"error":{"code":-32600,"message":"Invalid or expired session"}}`},
+		"403":               {status: 403, body: "session expired"},
+		"422":               {status: 422, body: "Unprocessable Entity: invalid session id"},
+		"500":               {status: 500, body: `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Session not found"}}`},
+		"503":               {status: 503, body: `{"error":"Session not found, connect again"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,24 +89,55 @@ func TestSessionsThatEnd(t *testing.T) {
 			}
 			f.always.Store(true)
 			e := w.refuse(t, t.Context(), "f", "t", `{}`)
-			if e.Code != CodeClosed || e.Unknown || !e.Retryable || !strings.Contains(e.Message, fmt.Sprint("HTTP status ", f.status)) || f.calls.Load() != 3 {
+			if e.Code != CodeClosed || e.Unknown || !e.Retryable || !strings.Contains(e.Message, "session has ended") || f.calls.Load() != 3 {
 				t.Errorf("of a server that knows no session: %+v after %d calls", e, f.calls.Load())
 			}
 		})
 	}
 }
 
-// TestInputsWithASession: a refusal of the input is no end of a session.
+// TestInputsWithASession: a refusal in words about a session is no end of it, where the server
+// answers a ping, or refuses that in other words.
 func TestInputsWithASession(t *testing.T) {
 	t.Parallel()
-	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
-	body := []byte(`{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"session_id is missing"}}`)
-	if sessionEnded(r, 404, nil) {
-		t.Error("there is no session")
-	}
-	r.Header.Set("Mcp-Session-Id", "s")
-	if sessionEnded(r, 400, body) || !sessionEnded(r, 404, body) || sessionEnded(r, 500, body) {
-		t.Error("the end of the session is not 404")
+	for name, ping := range map[string]string{
+		"answered":     `"result":{}`,
+		"not offered":  `"error":{"code":-32601,"message":"no such method"}`,
+		"other reason": `"error":{"code":-32602,"message":"session of what?"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var starts atomic.Int64
+			inner := badHandler(func(w http.ResponseWriter, _ *http.Request, q request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"session_id is missing"}}`, q.ID)
+			})
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body) // what is no request is refused
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				var q request
+				switch _ = json.Unmarshal(body, &q); q.Method {
+				case "ping":
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, q.ID, ping)
+					return
+				case methodInitialize:
+					starts.Add(1)
+					w.Header().Set("Mcp-Session-Id", "s")
+				}
+				inner(w, r)
+			}))
+			w := connect(t, Options{FirstDelay: time.Hour}, Server{Name: "f", URL: url})
+			for range 2 {
+				if e := w.refuse(t, t.Context(), "f", "t", `{}`); e.Code != CodeRefused || !strings.Contains(e.Message, "session_id is missing") {
+					t.Errorf("%+v", e)
+				}
+			}
+			if n := starts.Load(); n != 1 {
+				t.Errorf("%d sessions", n)
+			}
+		})
 	}
 }
 
