@@ -49,21 +49,9 @@ type limitedBody struct {
 
 // failureOf returns the answer to a request after its real answer was refused.
 func failureOf(r *http.Request, refused error) ([]byte, error) {
-	body, err := r.GetBody()
+	q, err := requestOf(r)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(refused, err)
 	}
-	text, err := io.ReadAll(body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, err
-	}
-	m, err := jsonrpc.DecodeMessage(text)
-	if err != nil {
-		return nil, err
-	}
-	call, ok := m.(*jsonrpc.Request)
-	if !ok {
-		return nil, refused
-	}
-	return jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Error()}})
+	return jsonrpc.EncodeMessage(&jsonrpc.Response{ID: q.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Error()}})
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // newClient returns a client for one connection. Its requests end with life. gone is told that
@@ -77,6 +80,9 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	if id := r.Header.Get("Mcp-Session-Id"); id != "" && resp.Header.Get("Mcp-Session-Id") != "" {
+		resp.Header.Set("Mcp-Session-Id", id) // the SDK ends the connection at another one
+	}
 	unzip(resp)
 	if resp.Request != nil { // the one that was sent, with a token
 		out = resp.Request
@@ -95,17 +101,19 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 
 // bound replaces the body by one that cannot be too much.
 func (g *guard) bound(r *http.Request, resp *http.Response) error {
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // one that cannot be read is as good as none
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
-	switch {
-	case err == nil && ok && kind == "text/event-stream":
-		events := &eventBody{body: resp.Body, left: maxStream, answer: captureOf(r.Context()), odd: g.odd}
-		resp.Body = &watchedBody{events, func(err error) { g.watch(r, err) }}
-	case err == nil && ok && kind == "application/json" && r.Method == http.MethodPost:
-		return g.boundJSON(r, resp)
-	case r.Method == http.MethodPost && ok && err == nil && kind == "text/html":
+	refused := resp.StatusCode >= http.StatusBadRequest
+	switch post := r.Method == http.MethodPost; {
+	case post && (ok || refused) && !isCall(r):
+		return g.accept(resp)
+	case ok && kind == "text/event-stream":
+		resp.Body = g.events(r, resp.Body)
+	case post && ok && kind == "text/html":
 		return g.refusePage(r, resp, kind)
-	case r.Method == http.MethodPost && resp.StatusCode >= 400:
+	case post && ok:
+		return g.boundJSON(r, resp)
+	case post && refused:
 		return g.refuse(r, resp)
 	default:
 		resp.Body = &limitedBody{io.LimitReader(resp.Body, maxOtherBody), resp.Body}
@@ -113,33 +121,10 @@ func (g *guard) bound(r *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// boundJSON reads one answer. An answer that is not accepted becomes the failure of its call,
-// so that other calls of the connection continue.
-func (g *guard) boundJSON(r *http.Request, resp *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage+1))
-	if cerr := resp.Body.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	text = bytes.TrimPrefix(text, byteOrderMark)
-	refused := captureOf(r.Context()).inspect(text)
-	if refused == nil {
-		text = g.odd.tidied(text, captureOf(r.Context()))
-		refused = captureMessage(captureOf(r.Context()), text)
-	}
-	if refused != nil {
-		if answer := captureOf(r.Context()); answer != nil {
-			answer.refuse(refused)
-		}
-		if text, err = failureOf(r, refused); err != nil {
-			return err
-		}
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(text))
-	resp.ContentLength = int64(len(text))
-	return nil
+// events bounds a stream of events.
+func (g *guard) events(r *http.Request, body io.ReadCloser) io.ReadCloser {
+	events := &eventBody{body: body, left: maxStream, answer: captureOf(r.Context()), odd: g.odd}
+	return &watchedBody{events, func(err error) { g.watch(r, err) }}
 }
 
 // captureMessage gives the result of an answer to its capture, if there is one. An answer to
@@ -207,13 +192,14 @@ type eventBody struct {
 
 	lines lineEnds
 	line  []byte // of the event, without its end
+	named bool   // the event has a name that is not message
 	data  []byte // of the event
 	event []byte // as it came
 	whole []byte // events that the reader has not read yet
 	ended error  // why there is no more of the stream
 }
 
-// Read reads whole events; what is no whole event comes last.
+// Read reads whole events.
 func (b *eventBody) Read(p []byte) (int, error) {
 	for len(b.whole) == 0 {
 		if b.ended != nil {
@@ -230,12 +216,23 @@ func (b *eventBody) Read(p []byte) (int, error) {
 			return 0, refused
 		}
 		if err != nil {
-			b.ended, b.whole, b.event = err, append(b.whole, b.event...), nil
+			b.ended = cmp.Or(b.endStream(), err)
 		}
 	}
 	n := copy(p, b.whole)
 	b.whole = b.whole[n:]
 	return n, nil
+}
+
+// endStream ends the event that the stream ended in.
+func (b *eventBody) endStream() error {
+	if len(b.event) == 0 {
+		return nil
+	}
+	if len(b.line) > 0 {
+		return b.feed([]byte("\n\n"))
+	}
+	return b.feed([]byte("\n"))
 }
 
 // eventPiece is how much of a stream is read at once, in bytes.
@@ -272,6 +269,9 @@ func (b *eventBody) feed(p []byte) error {
 func (b *eventBody) endLine() error {
 	line := bytes.TrimRight(b.line, "\r\n")
 	defer func() { b.line = b.line[:0] }()
+	if name, ok := bytes.CutPrefix(line, []byte("event:")); ok {
+		b.named = string(bytes.TrimSpace(name)) != "message"
+	}
 	if len(line) > 0 {
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			if b.data = append(b.data, '\n'); len(b.data) == 1 {
@@ -281,8 +281,8 @@ func (b *eventBody) endLine() error {
 		}
 		return nil
 	}
-	data, event := b.data, b.event
-	b.data, b.event, b.line = nil, nil, nil
+	data, event, named := b.data, b.event, b.named
+	b.data, b.event, b.line, b.named = nil, nil, nil, false
 	if len(data) == 0 {
 		b.whole = append(b.whole, event...)
 		return nil
@@ -290,7 +290,25 @@ func (b *eventBody) endLine() error {
 	if err := b.answer.inspect(data); err != nil {
 		return b.refuse(err)
 	}
-	if fixed := b.odd.tidied(data, b.answer); !bytes.Equal(fixed, data) {
+	if data[0] == '[' {
+		b.line = nil
+		events, _ := io.ReadAll(asEvents(data)) // of memory
+		return b.feed(events)
+	}
+	return b.endEvent(data, event, named)
+}
+
+// endEvent takes an event. One that carries no message is left out: the SDK would end the
+// connection for it, or does not read it.
+func (b *eventBody) endEvent(data, event []byte, named bool) error {
+	fixed := b.odd.tidied(data, b.answer)
+	if _, err := jsonrpc.DecodeMessage(fixed); err != nil {
+		if !named {
+			b.odd.note("events that carry no message")
+		}
+		return nil
+	}
+	if named || !bytes.Equal(fixed, data) {
 		data, event = fixed, withData(event, fixed)
 	}
 	if b.answer.tookProgress(data) {
@@ -303,11 +321,12 @@ func (b *eventBody) endLine() error {
 	return nil
 }
 
-// withData returns an event with other data, which has no line breaks.
+// withData returns an event with other data and no name.
 func withData(event, data []byte) []byte {
 	var out []byte
+	data = bytes.ReplaceAll(data, []byte("\n"), []byte(" ")) // between its members
 	for line := range bytes.Lines(event) {
-		if !bytes.HasPrefix(line, []byte("data:")) && len(line) > 1 {
+		if !bytes.HasPrefix(line, []byte("data:")) && !bytes.HasPrefix(line, []byte("event:")) && len(line) > 1 {
 			out = append(out, line...)
 		}
 	}

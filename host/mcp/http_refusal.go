@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/quoinhq/quoin/host/internal/oauth"
 	"github.com/quoinhq/quoin/host/internal/openapi"
 )
@@ -109,7 +107,7 @@ func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refused := refusalOf(resp, body)
-	answer := captureOf(r.Context())
+	answer, why := captureOf(r.Context()), saysWhy(r, resp.StatusCode, body)
 	switch {
 	case answer == nil:
 		g.refuseOwn(cmp.Or[error](refused.Err, refused))
@@ -118,8 +116,10 @@ func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 		refused = &Error{Code: CodeClosed, Message: "the session has ended: " + refused.Message, Retryable: true, Details: refused.Details, Err: errSessionEnded}
 		answer.refuse(refused) // before the end of the connection ends the call
 		g.gone(errSessionEnded)
-	case saysWhy(resp.StatusCode, body):
-		return nil // the SDK tells the call
+	case why != nil:
+		resp.StatusCode, resp.Status = http.StatusOK, "200 OK" // else the SDK may tell the status alone
+		resp.Body = io.NopCloser(bytes.NewReader(why))
+		return g.boundJSON(r, resp)
 	}
 	answer.refuse(refused)
 	return replaceAnswer(r, resp, refused)
@@ -131,26 +131,12 @@ func (g *guard) refuseOwn(err error) { g.refused.Store(&err) }
 // refusePage refuses a web page in place of an answer.
 func (g *guard) refusePage(r *http.Request, resp *http.Response, kind string) error {
 	refused := webPage(kind)
-	answer := captureOf(r.Context())
-	if answer == nil {
+	if answer := captureOf(r.Context()); answer != nil {
+		answer.refuse(&Error{Code: CodeInvalidReply, Message: refused.Error() + ".", Unknown: true, Err: refused})
+	} else {
 		g.refuseOwn(refused)
-		resp.Body = &limitedBody{io.LimitReader(resp.Body, maxOtherBody), resp.Body}
-		return nil
 	}
-	answer.refuse(&Error{Code: CodeInvalidReply, Message: refused.Error() + ".", Unknown: true, Err: refused})
 	return errors.Join(resp.Body.Close(), replaceAnswer(r, resp, refused))
-}
-
-// saysWhy reports whether the body of a refusal is an error of the protocol, which says
-// more than its status.
-func saysWhy(status int, body []byte) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return false
-	}
-	m, err := jsonrpc.DecodeMessage(body)
-	answer, ok := m.(*jsonrpc.Response)
-	return err == nil && ok && answer.Error != nil
 }
 
 // replaceAnswer puts the failure of a call in place of its answer.

@@ -119,6 +119,7 @@ func TestInputsWithASession(t *testing.T) {
 				var q request
 				switch _ = json.Unmarshal(body, &q); q.Method {
 				case "ping":
+					w.Header().Set("Mcp-Session-Id", "another") // which is not taken
 					w.Header().Set("Content-Type", "application/json")
 					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, q.ID, ping)
 					return
@@ -278,6 +279,38 @@ func TestBodiesAsTheyCome(t *testing.T) {
 		"CRLF": func(w http.ResponseWriter, q request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "event: message\r\ndata: "+reply+"\r\n\r\n", q.ID)
+		},
+		"text": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			fmt.Fprintf(w, reply, q.ID)
+		},
+		"no kind": func(w http.ResponseWriter, q request) {
+			w.Header()["Content-Type"] = nil
+			fmt.Fprintf(w, reply, q.ID)
+		},
+		"kind that cannot be read": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json; charset")
+			fmt.Fprintf(w, reply, q.ID)
+		},
+		"batch": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, "[{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"},\n"+reply+"]", q.ID)
+		},
+		"batch as an event": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: ["+reply+"]\n\n", q.ID)
+		},
+		"events that are no messages": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: connected\n\nevent: ping\ndata: now\n\ndata: "+reply+"\n\ndata: [DONE]\n\n", q.ID)
+		},
+		"another name of events": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "event: response\ndata: "+reply+"\n\n", q.ID)
+		},
+		"unfinished event": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: "+reply, q.ID)
 		},
 		"mark before events": func(w http.ResponseWriter, q request) {
 			w.Header().Set("Content-Type", "text/event-stream")
