@@ -39,10 +39,10 @@ func (p *peer) start(ctx context.Context, h handshake, noteOutput func(string)) 
 	client := c.client(self)
 	var patience time.Duration
 	var options sdk.ClientSessionOptions
-	switch {
-	case h == handshakeUnknown && p.server.Command != "":
+	switch h {
+	case handshakeUnknown:
 		patience = p.options.times.discoverWait
-	case h == handshakeOlder:
+	case handshakeOlder:
 		options.ProtocolVersion = olderVersion
 	}
 	client.AddSendingMiddleware(g.greet(patience, self))

@@ -59,6 +59,10 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
+	if out.Header.Get("Mcp-Method") == methodInitialize { // sent beside server/discover, with its headers
+		out.Header.Del("Mcp-Method")
+		out.Header.Del("Mcp-Protocol-Version")
+	}
 	for name, values := range g.headers {
 		out.Header[name] = values
 	}

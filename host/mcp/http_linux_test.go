@@ -263,3 +263,25 @@ func legacy(s *sdk.Server) *sdk.Server {
 	})
 	return s
 }
+
+// TestAServerThatIsSilentAtDiscover is asked in the older way, as if it were asked that alone.
+func TestAServerThatIsSilentAtDiscover(t *testing.T) {
+	t.Parallel()
+	good := badHandler(func(w http.ResponseWriter, _ *http.Request, q request) { answer(w, q, `{"content":[]}`) })
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is no request is refused
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		switch version := r.Header.Get("Mcp-Protocol-Version"); {
+		case strings.Contains(string(body), methodDiscover):
+			<-r.Context().Done()
+		case version != "" && version != "2025-06-18":
+			http.Error(w, "unsupported version "+version, http.StatusBadRequest)
+		default:
+			good(w, r)
+		}
+	}))
+	o := impatient()
+	o.FirstDelay = time.Hour
+	w := connect(t, o, Server{Name: "f", URL: url})
+	w.call(t, "f", "t", `{}`)
+}

@@ -9,7 +9,7 @@ type times struct {
 	pinCheck    time.Duration // how often the pins are looked at while tools wait to be accepted
 	signInCheck time.Duration // how often a server that waits for a sign-in looks for one that another process has made
 
-	discoverWait time.Duration // how long a program may leave server/discover unanswered before it gets initialize
+	discoverWait time.Duration // how long a server may leave server/discover unanswered before it gets initialize
 	probeTimeout time.Duration // bounds one attempt to reach a server
 	endGrace     time.Duration // how long after its output a program may take to end, so that its end explains the end of the connection
 	pipeGrace    time.Duration // how long output is still read after a program is gone, for a descendant that left its group and holds the pipes
