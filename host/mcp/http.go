@@ -63,6 +63,7 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 		out.Header.Del("Mcp-Method")
 		out.Header.Del("Mcp-Protocol-Version")
 	}
+	out.Header.Set("Accept-Encoding", "identity")
 	for name, values := range g.headers {
 		out.Header[name] = values
 	}

@@ -1,7 +1,11 @@
 package mcp
 
 import (
+	"bufio"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -13,25 +17,44 @@ var byteOrderMark = []byte("\uFEFF")
 // unzip has the body of an answer decoded that was compressed without being asked for. Who
 // reads it bounds what comes out.
 func unzip(resp *http.Response) {
-	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	encoding := strings.ToLower(resp.Header.Get("Content-Encoding"))
+	z := &zippedBody{body: resp.Body}
+	switch encoding {
 	case "gzip", "x-gzip":
-		resp.Header.Del("Content-Encoding")
-		resp.Header.Del("Content-Length")
-		resp.Body, resp.ContentLength = &zippedBody{body: resp.Body}, -1
+		z.open = func(r *bufio.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+	case "deflate":
+		z.open = inflate
+	case "br", "zstd", "compress":
+		z.err = fmt.Errorf("it is compressed with %s, which was not asked for; let the server, or the proxy before it, send it as it is", encoding)
+	default: // names of no compression
+		return
 	}
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	resp.Body, resp.ContentLength = z, -1
+}
+
+// inflate decodes deflate, which some programs send without the head that belongs to it.
+func inflate(r *bufio.Reader) (io.Reader, error) {
+	const method, check = 8, 31
+	if head, err := r.Peek(2); err == nil && head[0]&15 == method && (int(head[0])<<8|int(head[1]))%check == 0 {
+		return zlib.NewReader(r)
+	}
+	return flate.NewReader(r), nil
 }
 
 // zippedBody decodes a body. It reads nothing before Read is called.
 type zippedBody struct {
 	body    io.ReadCloser
-	decoder *gzip.Reader
+	open    func(*bufio.Reader) (io.Reader, error)
+	decoder io.Reader
 	err     error
 }
 
 // Read decodes.
 func (b *zippedBody) Read(p []byte) (int, error) {
 	if b.decoder == nil && b.err == nil {
-		b.decoder, b.err = gzip.NewReader(b.body)
+		b.decoder, b.err = b.open(bufio.NewReader(b.body))
 	}
 	if b.err != nil {
 		return 0, b.err

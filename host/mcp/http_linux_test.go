@@ -171,6 +171,13 @@ func TestRepliesOverHTTP(t *testing.T) {
 		"overload": {CodeStatus, func(w http.ResponseWriter, _ *http.Request, _ request) {
 			http.Error(w, strings.Repeat("x", 1<<20), http.StatusServiceUnavailable)
 		}},
+		"brotli": {CodeClosed, func(w http.ResponseWriter, r *http.Request, q request) {
+			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+				t.Errorf("it was asked for %q", got)
+			}
+			w.Header().Set("Content-Encoding", "br")
+			answer(w, q, "...")
+		}},
 		"page": {CodeInvalidReply, func(w http.ResponseWriter, _ *http.Request, _ request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<html>")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ const maxRefusalText = 500
 
 // refusalOf is what an answer that is not 2xx says.
 func refusalOf(resp *http.Response, body []byte) *Error {
-	e := statusRefusal(resp.StatusCode, bounded(string(body), maxRefusalText), resp.Header.Get("Retry-After"))
+	e := statusRefusal(resp.StatusCode, bounded(string(body), maxRefusalText), retryAfter(resp.Header))
 	help := map[int]struct{ text, told string }{
 		http.StatusUnauthorized:     {"check the header Authorization in its headers", "it does not accept the credentials of this host"},
 		http.StatusForbidden:        {"check what its credentials may do", "it does not let this host in"},
@@ -82,11 +83,19 @@ func statusRefusal(status int, body, retryAfter string) *Error {
 	return e
 }
 
+// retryAfter returns when to try again, as many servers say it, as a header Retry-After.
+func retryAfter(h http.Header) string {
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
+		return fmt.Sprint(ms / 1000)
+	}
+	return h.Get("Retry-After")
+}
+
 // retrySeconds reads a header Retry-After, which has seconds or a date.
 func retrySeconds(header string) (int, bool) {
 	const most = 24 * 60 * 60
-	if n, err := strconv.Atoi(strings.TrimSpace(header)); err == nil && n >= 0 {
-		return min(n, most), true
+	if n, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil && n >= 0 { // no number is not more
+		return int(math.Ceil(min(n, most))), true
 	}
 	at, err := http.ParseTime(header)
 	if err != nil {
@@ -99,11 +108,8 @@ func retrySeconds(header string) (int, bool) {
 // becomes the failure of that call, so that other calls of the connection continue.
 func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOtherBody))
-	if cerr := resp.Body.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		body = fmt.Appendf(body, " (%v)", err) // its status says enough
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refused := refusalOf(resp, body)

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -158,6 +160,7 @@ func TestRefusalsOfHTTP(t *testing.T) {
 		"502":      {502, "", "", true, false, CodeStatus, `{"body":"","status":502}`, "Bad Gateway"},
 		"500":      {500, "", "oops", true, false, CodeStatus, `{"body":"oops","status":500}`, "oops"},
 		"401":      {401, "", "who?", false, false, CodeStatus, `{"body":"who?","status":401}`, "HTTP status 401 Unauthorized"},
+		"encoded":  {409, "", "", false, false, CodeStatus, `{"body":" (it is compressed with br, which was not asked for; let the server, or the proxy before it, send it as it is)","status":409}`, "HTTP status 409 Conflict: (it is compressed with br"},
 		"413":      {413, "", "", false, false, CodeStatus, `{"body":"","status":413}`, "413"},
 		"400 said": {400, "", `{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"q is wrong","data":{"hint":"a string"}}}`, false, false, CodeRefused, `{"code":-32602,"data":{"hint":"a string"}}`, "q is wrong"},
 	} {
@@ -169,6 +172,9 @@ func TestRefusalsOfHTTP(t *testing.T) {
 				if !refuse.Load() {
 					answer(w, q, `{"content":[]}`)
 					return
+				}
+				if name == "encoded" {
+					w.Header().Set("Content-Encoding", "br")
 				}
 				if c.retry != "" {
 					w.Header().Set("Retry-After", c.retry)
@@ -268,6 +274,20 @@ func TestBodiesAsTheyCome(t *testing.T) {
 			_ = z.Close() // a buffer
 			_, _ = w.Write(b.Bytes())
 		},
+		"deflate": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "deflate")
+			z := zlib.NewWriter(w)
+			fmt.Fprintf(z, reply, q.ID)
+			_ = z.Close() // the client may be gone
+		},
+		"deflate without its head": func(w http.ResponseWriter, q request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "deflate")
+			z, _ := flate.NewWriter(w, flate.BestSpeed) // a level that there is
+			fmt.Fprintf(z, reply, q.ID)
+			_ = z.Close() // the client may be gone
+		},
 		"mark": func(w http.ResponseWriter, q request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, "\uFEFF"+reply, q.ID)
@@ -329,12 +349,15 @@ func TestBodiesAsTheyCome(t *testing.T) {
 // TestRetryAfter reads seconds and dates.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]int{"3": 3, " 0 ": 0, "999999999": 86400, "Wed, 21 Oct 2015 07:28:00 GMT": 0, "Fri, 01 Jan 2300 00:00:00 GMT": 86400} {
+	for header, want := range map[string]int{"3": 3, "1.5": 2, "0.0001": 1, " 0 ": 0, "999999999": 86400, "Wed, 21 Oct 2015 07:28:00 GMT": 0, "Fri, 01 Jan 2300 00:00:00 GMT": 86400} {
 		if got, ok := retrySeconds(header); !ok || got != want {
 			t.Errorf("%q: %d, %v", header, got, ok)
 		}
 	}
-	for _, header := range []string{"", "-1", "soon", "1.5"} {
+	if got := retryAfter(http.Header{"Retry-After": {"9"}, "Retry-After-Ms": {"1500"}}); got != "1.5" {
+		t.Errorf("milliseconds: %s", got)
+	}
+	for _, header := range []string{"", "-1", "soon", "NaN"} {
 		if got, ok := retrySeconds(header); ok {
 			t.Errorf("%q: %d", header, got)
 		}
