@@ -116,7 +116,7 @@ func (g *guard) refuse(r *http.Request, resp *http.Response) error {
 	answer, why := captureOf(r.Context()), saysWhy(r, resp.StatusCode, body)
 	switch {
 	case answer == nil:
-		g.refuseOwn(cmp.Or[error](refused.Err, refused))
+		g.refuseOwn(cmp.Or[error](g.olderTransport(r, resp.StatusCode), refused.Err, refused))
 		return nil
 	case forgets(r, resp.StatusCode):
 		refused = &Error{Code: CodeClosed, Message: "the session has ended: " + refused.Message, Retryable: true, Details: refused.Details, Err: errSessionEnded}

@@ -202,11 +202,21 @@ func TestPermanentCauses(t *testing.T) {
 		handler    http.Handler
 		says, told string
 	}{
-		"401":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }), "Authorization", "credentials"},
-		"403":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }), "HTTP status 403", "does not let"},
-		"404":      {http.NotFoundHandler(), "check its url", "no MCP server"},
-		"405":      {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }), "check its url", "no MCP server"},
-		"page":     {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><p>hello") }), "text/html", "web page"},
+		"401":  {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }), "Authorization", "credentials"},
+		"403":  {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) }), "HTTP status 403", "does not let"},
+		"404":  {http.NotFoundHandler(), "check its url", "no MCP server"},
+		"405":  {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }), "check its url", "no MCP server"},
+		"page": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><p>hello") }), "text/html", "web page"},
+		"older transport": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: endpoint\ndata: /messages?id=1\n\n")
+			_ = http.NewResponseController(w).Flush() // the client may be gone
+			<-r.Context().Done()
+		}), "HTTP+SSE", "older transport"},
 		"redirect": {http.RedirectHandler(other.URL+"/mcp", http.StatusPermanentRedirect), other.URL + "/mcp", "another address"},
 		"moved":    {http.RedirectHandler("/login?token=secret", http.StatusFound), "/login, which", "another address"},
 	} {
