@@ -19,14 +19,16 @@ const base64Schema = `{"type":"string","contentEncoding":"base64"}`
 // most easily.
 func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node) (reason string) {
 	rb, reason = r.follow(rb)
-	must := rb.Get("required").IsTrue()
+	must := mayBeTrue(rb.Get("required"))
 	switch {
 	case reason != "":
 		return reason
 	case o.Safe && must: // a server may not look at it, and what is between may drop it
 		return "it must have a body, and " + o.Method + " is sent without one"
-	case rb == nil || o.Safe:
+	case !given(rb) || o.Safe:
 		return ""
+	case !rb.Is(jsonschema.Object) || given(rb.Get("content")) && !rb.Get("content").Is(jsonschema.Object):
+		return "its body is not an object with content by media type"
 	}
 	var best *jsonschema.Node
 	b := &body{kind: bodyBytes + 1}
@@ -43,7 +45,7 @@ func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node)
 		}
 	}
 	if b.mediaType == "" {
-		if must {
+		if must || len(rb.Get("content").Fields()) > 0 {
 			return "its body has no media type"
 		}
 		return ""
@@ -73,13 +75,13 @@ func (b *body) fields(r *references, mt *jsonschema.Node) {
 	b.styles, b.files, b.types = map[string]parameter{}, map[string]bool{}, map[string]string{}
 	for _, e := range mt.Get("encoding").Fields() {
 		b.types[e.Key] = partType(e.Value)
-		style, explode := e.Value.Get("style").Str(), e.Value.Get("explode")
+		style := e.Value.Get("style").Str()
 		if !slices.Contains([]string{"form", "spaceDelimited", "pipeDelimited", "deepObject"}, style) {
 			continue
 		}
 		p := parameter{name: e.Key, in: "query", style: style, explode: style == "form" || style == "deepObject"}
-		if explode.Is(jsonschema.Bool) && style != "deepObject" {
-			p.explode = explode.Truth
+		if explode, known := truth(e.Value.Get("explode")); known && style != "deepObject" {
+			p.explode = explode
 		}
 		b.styles[e.Key] = p
 	}

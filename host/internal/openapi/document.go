@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,7 +180,11 @@ func (r *reader) leaveOut(name, reason string) {
 
 // serversOf returns the addresses of servers.
 func serversOf(n *jsonschema.Node) (out []string) {
-	for _, s := range n.Get("servers").List() {
+	servers := n.Get("servers")
+	if servers.Is(jsonschema.Object) || servers.Is(jsonschema.String) { // one instead of a list
+		return []string{serverURL(servers)}
+	}
+	for _, s := range servers.List() {
 		out = append(out, serverURL(s))
 	}
 	return out
@@ -187,7 +192,7 @@ func serversOf(n *jsonschema.Node) (out []string) {
 
 // serverURL returns the address of a server with its variables at their defaults.
 func serverURL(s *jsonschema.Node) string {
-	address := text.Shorten(s.Get("url").Str(), 1024)
+	address := text.Shorten(cmp.Or(s.Str(), s.Get("url").Str()), 1024)
 	for _, v := range s.Get("variables").Fields() {
 		address = text.Shorten(strings.ReplaceAll(address, "{"+v.Key+"}", word(v.Value.Get("default"))), 1024)
 	}

@@ -169,10 +169,65 @@ func TestLeftOut(t *testing.T) {
 		`{"parameters":[{"name":"c","in":"moon","required":true}],"responses":{}}`:                   "not known",
 		`{"parameters":[{"name":"a b","in":"header","required":true}],"responses":{}}`:               "not the name of a header",
 		`{"parameters":[{"name":"a","in":"query","style":"simple","required":true}],"responses":{}}`: "a style that is not known",
+		`{"parameters":[{"name":"a","in":"formData"}]}`:                                              "not known",
+		`{"parameters":[{"name":"a","in":"path"}]}`:                                                  "its path has no {a}",
+		`{"parameters":"a"}`:                                           "its parameters are not a list",
+		`{"parameters":{"name":"a","in":"query"}}`:                     "has no name",
+		`{"parameters":{"a":{"schema":{}}}}`:                           "not known",
+		`{"parameters":[{"name":"c","in":"cookie","required":"yes"}]}`: "cookies are not sent",
 	} {
 		d := parse(t, one("3.0.0", "/a", `"get":`+operation, ""))
 		if len(d.Operations) != 0 || len(d.LeftOut) != 1 || !strings.Contains(d.LeftOut[0].Reason, want) {
 			t.Errorf("%s: %+v", operation, d)
+		}
+	}
+}
+
+// TestLeftOutBodies: an operation is not offered without a body that it may need.
+func TestLeftOutBodies(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`[]`:                   "its body is not an object",
+		`{"content":["a"]}`:    "its body is not an object",
+		`{"content":{"?":{}}}`: "no media type",
+		`{"required":"true"}`:  "no media type",
+	} {
+		d := parse(t, one("3.0.0", "/a", `"post":{"requestBody":`+body+`}`, ""))
+		if len(d.Operations) != 0 || len(d.LeftOut) != 1 || !strings.Contains(d.LeftOut[0].Reason, want) {
+			t.Errorf("%s: %+v", body, d)
+		}
+	}
+}
+
+// TestOddForms: what a document writes in another form than the specification has still counts.
+func TestOddForms(t *testing.T) {
+	t.Parallel()
+	for operation, want := range map[string]string{
+		`{parameters: {q: {in: query, required: true, schema: {type: string}}}}`:       `{"q":{"type":"string"}},"required":["q"]`,
+		`{parameters: {q: {name: n, in: query}, r: null}}`:                             `{"n":{}}`,
+		`{parameters: [{name: q, in: " Query"}]}`:                                      `{"q":{}}`,
+		`{parameters: [{name: q, in: query, required: yes}]}`:                          `"required":["q"]`,
+		`{parameters: [{name: q, in: query, required: "True"}]}`:                       `"required":["q"]`,
+		`{parameters: [{name: q, in: query, required: [q]}]}`:                          `"required":["q"]`,
+		`{parameters: [{name: q, in: query, required: "no"}]}`:                         `{"q":{}},"additionalProperties"`,
+		`{parameters: [{name: q, in: query, required: null}]}`:                         `{"q":{}},"additionalProperties"`,
+		`{parameters: [{name: q, in: query, explode: "false", allowReserved: "yes"}]}`: `"(explode false, reserved characters stay)"`,
+		`{requestBody: {required: yes, content: {application/json: {}}}}`:              `"required":["body"]`,
+		`{parameters: [{name: q, in: query, schema: {minimum: "0", exclusiveMinimum: "true", maxLength: "7", maximum: many, uniqueItems: yes, additionalProperties: "false"}}]}`: `{"q":{"exclusiveMinimum":0,"maxLength":7,"uniqueItems":true,"additionalProperties":false}}`,
+		`{parameters: [{name: q, in: query, schema: {type: string, nullable: yes}}]}`:                                                                                            `["string","null"]`,
+		`{requestBody: {content: {application/json: {schema: {properties: {a: {readOnly: "true"}, b: {}}}}}}}`:                                                                   `{"properties":{"b":{}}}`,
+		`{parameters: [{name: q, in: query, style: moon}], deprecated: "yes"}`:                                                                                                   `(deprecated) (its parameter \"q\" has a style that is not known)`,
+	} {
+		d := parse(t, "openapi: 3.0.0\npaths:\n  /a:\n    post: "+operation+"\n")
+		if len(d.Operations) != 1 {
+			t.Errorf("%s: %+v", operation, d)
+		} else if got := fmt.Sprintf("%s %q", d.Operations[0].Input, d.Operations[0].Description); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", operation, got, want)
+		}
+	}
+	for _, servers := range []string{`{url: /b}`, `/b`} {
+		if d := parse(t, "openapi: 3.0.0\npaths:\n  /a:\n    post: {servers: "+servers+"}\n"); len(d.Operations) != 1 || len(d.Operations[0].servers) != 1 || d.Operations[0].servers[0] != "/b" {
+			t.Errorf("%s: %+v", servers, d)
 		}
 	}
 }

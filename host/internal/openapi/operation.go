@@ -25,7 +25,7 @@ func (r *reader) operation(o *Operation, item, op *jsonschema.Node) (reason stri
 	o.Title = text.Shorten(strings.TrimSpace(cmp.Or(op.Get("summary").Str(), item.Get("summary").Str())), maxTitle)
 	about := strings.TrimSpace(cmp.Or(op.Get("description").Str(), op.Get("summary").Str(), item.Get("description").Str(), item.Get("summary").Str()))
 	o.Description = strings.TrimSpace(text.Shorten(about, maxDescription) + "\n\n" + o.Method + " " + o.Path)
-	if op.Get("deprecated").IsTrue() {
+	if isTrue(op.Get("deprecated")) {
 		o.Description += " (deprecated)"
 	}
 	o.Safe = o.Method == http.MethodGet || o.Method == http.MethodHead
@@ -73,12 +73,17 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 	type place struct{ name, in string }
 	seen := map[place]bool{}
 	var all []*jsonschema.Node
-	for _, p := range slices.Concat(op.Get("parameters").List(), item.Get("parameters").List()) {
+	own, reason := parametersOf(op)
+	shared, wrong := parametersOf(item)
+	if reason = cmp.Or(reason, wrong); reason != "" {
+		return reason
+	}
+	for _, p := range slices.Concat(own, shared) {
 		if p.Is(jsonschema.Null) {
 			continue
 		}
 		p, reason := r.follow(p)
-		at := place{word(p.Get("name")), p.Get("in").Str()}
+		at := place{word(p.Get("name")), placeOf(p)}
 		switch {
 		case reason != "":
 			return reason // it may have to be given
@@ -95,15 +100,22 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 	}
 	where := []string{"path", "query", "header", "cookie"}
 	slices.SortStableFunc(all, func(a, b *jsonschema.Node) int {
-		return cmp.Compare(slices.Index(where, a.Get("in").Str()), slices.Index(where, b.Get("in").Str()))
+		return cmp.Compare(slices.Index(where, placeOf(a)), slices.Index(where, placeOf(b)))
 	})
 	for _, p := range all {
-		must := p.Get("in").Str() == "path" || p.Get("required").IsTrue()
+		must := placeOf(p) == "path" || mayBeTrue(p.Get("required"))
 		known, reason := parameterOf(p)
-		if reason != "" && must {
-			return "its parameter " + strconv.Quote(text.Shorten(word(p.Get("name")), 64)) + " " + reason
+		if reason != "" {
+			reason = "its parameter " + strconv.Quote(text.Shorten(word(p.Get("name")), 64)) + " " + reason
+			if must || !slices.Contains(where, known.in) { // which may be the body
+				return reason
+			}
+			if known.in != "cookie" {
+				o.Description += " (" + reason + ")"
+			}
+			continue
 		}
-		if reason != "" || known.in == "" {
+		if known.in == "" {
 			continue
 		}
 		known.key = in.add(known.name, known.in, r.parameterSchema(p), about(p.Get("description").Str(), known.sent()), must)
@@ -112,11 +124,20 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 	return missingParameter(o)
 }
 
-// missingParameter says which part of a path has no parameter.
+// placeOf is where a parameter is sent.
+func placeOf(p *jsonschema.Node) string { return strings.ToLower(strings.TrimSpace(p.Get("in").Str())) }
+
+// missingParameter says which part of a path has no parameter, or which parameter has no
+// part of the path.
 func missingParameter(o *Operation) string {
 	for _, m := range pathParameter.FindAllStringSubmatch(o.Path, -1) {
 		if !slices.ContainsFunc(o.parameters, func(p parameter) bool { return p.in == "path" && p.name == m[1] }) {
 			return "its path has {" + text.Shorten(m[1], 64) + "}, which is no parameter"
+		}
+	}
+	for _, p := range o.parameters {
+		if p.in == "path" && !strings.Contains(o.Path, "{"+p.name+"}") {
+			return "its path has no {" + text.Shorten(p.name, 64) + "}, which is a parameter of the path"
 		}
 	}
 	return ""
@@ -125,7 +146,7 @@ func missingParameter(o *Operation) string {
 // parameterOf returns how a parameter is sent, why it cannot be, or nothing for one that is
 // not a program's to set.
 func parameterOf(p *jsonschema.Node) (out parameter, reason string) {
-	out = parameter{name: word(p.Get("name")), in: p.Get("in").Str(), style: p.Get("style").Str(), reserved: p.Get("allowReserved").IsTrue()}
+	out = parameter{name: word(p.Get("name")), in: placeOf(p), style: p.Get("style").Str(), reserved: isTrue(p.Get("allowReserved"))}
 	styles := map[string][]string{
 		"path":   {"simple", "label", "matrix"},
 		"query":  {"form", "spaceDelimited", "pipeDelimited", "deepObject"},
@@ -149,8 +170,8 @@ func parameterOf(p *jsonschema.Node) (out parameter, reason string) {
 		return out, "has a style that is not known"
 	}
 	out.explode = out.style == "form" || out.style == "deepObject"
-	if explode := p.Get("explode"); explode.Is(jsonschema.Bool) && out.style != "deepObject" {
-		out.explode = explode.Truth
+	if explode, known := truth(p.Get("explode")); known && out.style != "deepObject" {
+		out.explode = explode
 	}
 	out.json = len(p.Get("content").Fields()) > 0
 	return out, ""

@@ -50,11 +50,13 @@ func (w *schemaWriter) schema(n *jsonschema.Node, depth int) {
 		w.out.WriteString("{}")
 	case n.Is(jsonschema.Bool):
 		w.out.Write(n.Raw)
+	case n.Is(jsonschema.String): // such as additionalProperties: "false"
+		w.out.WriteString(map[bool]string{true: "false", false: "{}"}[isFalse(n)])
 	case !n.Is(jsonschema.Object):
 		w.out.WriteString("{}")
 	case w.use == upload && isFile(n):
 		w.file(n)
-	case w.schemas.legacy && n.Get("nullable").IsTrue() && n.Get("type") == nil:
+	case w.schemas.legacy && isTrue(n.Get("nullable")) && n.Get("type") == nil:
 		w.out.WriteString(`{"anyOf":[`)
 		w.object(n, depth)
 		w.out.WriteString(`,{"type":"null"}]}`)
@@ -125,7 +127,7 @@ func (w *schemaWriter) schemaMap(n *jsonschema.Node, depth int) {
 
 // hidden reports whether a property is not for this use.
 func (w *schemaWriter) hidden(n *jsonschema.Node) bool {
-	return w.use != output && n.Get("readOnly").IsTrue() || w.use == output && n.Get("writeOnly").IsTrue()
+	return w.use != output && isTrue(n.Get("readOnly")) || w.use == output && isTrue(n.Get("writeOnly"))
 }
 
 // schemaList writes a list of schemas.
@@ -147,7 +149,7 @@ func (w *schemaWriter) schemaList(n *jsonschema.Node, depth int) {
 // keyword's type are left out, because they would make the whole schema unusable.
 func (w *schemaWriter) keyword(n *jsonschema.Node, name string, value *jsonschema.Node, key func(string)) {
 	legacy := w.schemas.legacy
-	nullable := legacy && n.Get("nullable").IsTrue()
+	nullable := legacy && isTrue(n.Get("nullable"))
 	switch name {
 	case "title", "description", "format", "pattern", "contentEncoding", "contentMediaType":
 		s := value.Str()
@@ -174,7 +176,7 @@ func (w *schemaWriter) keyword(n *jsonschema.Node, name string, value *jsonschem
 			w.value(value)
 		}
 	case "uniqueItems", "deprecated":
-		if value.IsTrue() {
+		if isTrue(value) {
 			key(name)
 			w.out.WriteString("true")
 		}
@@ -189,16 +191,16 @@ func (w *schemaWriter) bound(n *jsonschema.Node, name string, value *jsonschema.
 	if w.schemas.legacy {
 		switch name {
 		case "minimum", "maximum":
-			if exclusive := "exclusive" + strings.ToUpper(name[:1]) + name[1:]; n.Get(exclusive).IsTrue() {
+			if exclusive := "exclusive" + strings.ToUpper(name[:1]) + name[1:]; isTrue(n.Get(exclusive)) {
 				name = exclusive
 			}
 		case "exclusiveMinimum", "exclusiveMaximum":
 			return
 		}
 	}
-	if value.Is(jsonschema.Number) {
+	if bound, ok := number(value); ok {
 		key(name)
-		w.out.Write(value.Raw)
+		w.out.Write(bound)
 	}
 }
 

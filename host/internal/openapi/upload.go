@@ -41,7 +41,7 @@ func (w *schemaWriter) file(n *jsonschema.Node) {
 		w.out.WriteByte(',')
 	}
 	w.out.WriteString(`"anyOf":[` + fileAlone + "," + fileNamed)
-	if n.Get("nullable").IsTrue() || strings.Contains(strings.Join(n.Get("type").Words(), " "), "null") {
+	if isTrue(n.Get("nullable")) || strings.Contains(strings.Join(n.Get("type").Words(), " "), "null") {
 		w.out.WriteString(`,{"type":"null"}`)
 	}
 	w.out.WriteString("]}")
