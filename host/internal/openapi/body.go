@@ -37,7 +37,9 @@ func (r *reader) requestBody(o *Operation, in *inputSchema, rb *jsonschema.Node)
 		if err != nil {
 			continue
 		}
-		if strings.Contains(mediaType, "*") {
+		if mediaType == "*/*" || mediaType == "application/*" {
+			mediaType = anyKind(r.references, m.Value)
+		} else if strings.Contains(mediaType, "*") {
 			mediaType = "application/octet-stream"
 		}
 		if kind := kindOf(mediaType); kind < b.kind {

@@ -2,7 +2,10 @@ package openapi
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
+
+	"github.com/quoinhq/quoin/internal/jsonschema"
 )
 
 // bodyKind is how a body is written.
@@ -38,6 +41,18 @@ func kindOf(mediaType string) bodyKind {
 		return bodyText
 	}
 	return bodyBytes
+}
+
+// anyKind is the media type that is sent where a document takes a range of them: JSON, if its
+// schema is not of a text, and bytes if it has none.
+func anyKind(r *references, mediaType *jsonschema.Node) string {
+	mediaType, _ = r.follow(mediaType)
+	schema, _ := r.follow(mediaType.Get("schema"))
+	words := schema.Get("type").Words()
+	if len(schema.Fields()) == 0 || slices.Contains(words, "string") || slices.Contains(words, "file") || isFile(schema) {
+		return "application/octet-stream"
+	}
+	return "application/json"
 }
 
 // isJSON reports whether values of a media type are JSON.

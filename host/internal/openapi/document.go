@@ -126,6 +126,9 @@ func (r *reader) document(root *jsonschema.Node) {
 	r.doc.Title, r.doc.Version = text.Shorten(word(info.Get("title")), maxTitle), text.Shorten(word(info.Get("version")), maxTitle)
 	r.doc.Servers = serversOf(root)
 	paths := root.Get("paths").Fields()
+	if len(paths) == 0 {
+		r.leaveOut("/", "the document has no paths, and only these are offered")
+	}
 	items := make([]*jsonschema.Node, len(paths))
 	for i, p := range paths {
 		item, reason := r.follow(p.Value)

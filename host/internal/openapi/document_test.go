@@ -232,6 +232,16 @@ func TestOddForms(t *testing.T) {
 	}
 }
 
+// TestNoPaths: a document that describes no request says so.
+func TestNoPaths(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []string{"paths: null", "paths: {}", "paths: []", "webhooks: {a: {post: {}}}"} {
+		if d := parse(t, "openapi: 3.1.0\n"+rest+"\n"); len(d.LeftOut) != 1 || !strings.Contains(d.LeftOut[0].Reason, "has no paths") {
+			t.Errorf("%s: %+v", rest, d)
+		}
+	}
+}
+
 func TestNoDocument(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"

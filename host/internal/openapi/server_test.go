@@ -84,9 +84,13 @@ func TestBodies(t *testing.T) {
 		{`"application/x-www-form-urlencoded":{"encoding":{"o":{"style":"deepObject","explode":true}}}`, `{"o":{"x":{"y":1}}}`, "application/x-www-form-urlencoded", `o[x][y]=1`},
 		{`"text/plain":{}`, `"hé"`, "text/plain; charset=utf-8", "hé"},
 		{`"application/octet-stream":{}`, `"AAE="`, "application/octet-stream", "\x00\x01"},
+		{`"*/*":{"schema":{"type":"object"}}`, `{"a":1}`, "application/json", `{"a":1}`},
+		{`"application/*":{"schema":{"$ref":"#/paths/~1a/x"}}`, `[1]`, "application/json", `[1]`},
+		{`"image/*":{"schema":{"type":"object"}}`, `"AAE="`, "application/octet-stream", "\x00\x01"},
+		{`"*/*":{"schema":{"type":"string","format":"binary"}}`, `"AAE="`, "application/octet-stream", "\x00\x01"},
 		{`"*/*":{}`, `"AAE="`, "application/octet-stream", "\x00\x01"},
 	} {
-		o := parse(t, one("3.0.0", "/a", `"post":{"requestBody":{"content":{`+c.content+`}},"responses":{}}`, "")).Operations[0]
+		o := parse(t, one("3.0.0", "/a", `"x":{"items":{}},"post":{"requestBody":{"content":{`+c.content+`}},"responses":{}}`, "")).Operations[0]
 		r, err := server(t, "http://127.0.0.1").request(t.Context(), &o, json.RawMessage(`{"body":`+c.value+`}`))
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)

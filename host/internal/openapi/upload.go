@@ -55,6 +55,8 @@ func (b *body) readFiles(r *references, n *jsonschema.Node, depth int) {
 	for _, p := range n.Get("properties").Fields() {
 		if _, known := b.files[p.Key]; !known && hasFile(r, p.Value, 0) {
 			b.files[p.Key] = true
+			own, _ := r.follow(p.Value)
+			b.types[p.Key] = cmp.Or(b.types[p.Key], mediaTypeOf(own.Get("contentMediaType")))
 		}
 	}
 	for _, item := range alternatives(n) {
@@ -94,6 +96,9 @@ func (b *body) part(w *multipart.Writer, name string, value any) error {
 			return fmt.Errorf(`body.%s must be a file: its content as base64, or {"filename": "a.txt", "content": "…base64…"}`, name)
 		}
 		kind = cmp.Or(kind, typeOf(filename))
+		if _, alone := value.(string); alone {
+			filename += extensionOf(kind)
+		}
 	}
 	switch value.(type) {
 	case map[string]any, []any:
@@ -149,9 +154,24 @@ func typeOf(filename string) string {
 	return extensions[at+1]
 }
 
+// extensionOf returns the extension of a media type with its dot, "" of one that is not known.
+func extensionOf(kind string) string {
+	for i := 1; i < len(extensions); i += 2 {
+		if extensions[i] == kind {
+			return "." + extensions[i-1]
+		}
+	}
+	return ""
+}
+
 // partType returns the media type that a document gives to a field, "" if it lets choose.
 func partType(encoding *jsonschema.Node) string {
-	kind := encoding.Get("contentType").Str()
+	return mediaTypeOf(encoding.Get("contentType"))
+}
+
+// mediaTypeOf returns one media type, "" of a range or a list of them.
+func mediaTypeOf(n *jsonschema.Node) string {
+	kind := n.Str()
 	if _, _, err := mime.ParseMediaType(kind); err != nil || strings.ContainsAny(kind, "*,") || !text.IsPrintable(kind) {
 		return ""
 	}

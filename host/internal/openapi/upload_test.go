@@ -34,6 +34,8 @@ func TestUploads(t *testing.T) {
 		{`{"list":[{"filename":"a.png","content":"YQ=="},"Yg=="]}`, "name=\"list\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\na"},
 		{`{"either":[{"filename":"x.pdf","content":"YQ=="}]}`, "name=\"either\"; filename=\"x.pdf\"\r\nContent-Type: application/pdf\r\n\r\na"},
 		{`{"more":{"filename":"x.wav","content":"YQ=="}}`, "name=\"more\"; filename=\"x.wav\"\r\nContent-Type: audio/wav\r\n\r\na"},
+		{`{"more":"YQ=="}`, "name=\"more\"; filename=\"file.wav\"\r\nContent-Type: audio/wav\r\n\r\na"},
+		{`{"cover":"YQ=="}`, "name=\"cover\"; filename=\"file.png\"\r\nContent-Type: image/png\r\n\r\na"},
 		{`{"cover":{"filename":"x.jpg","content":"YQ=="}}`, "filename=\"x.jpg\"\r\nContent-Type: image/png\r\n\r\na"},
 		{`{"any":{"filename":"x.jpg","content":"YQ=="}}`, "filename=\"x.jpg\"\r\nContent-Type: image/jpeg\r\n\r\na"},
 		{`{"any":{"filename":"noextension","content":""}}`, "filename=\"noextension\"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n"},
