@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,23 +38,45 @@ func discover(ctx context.Context, h *http.Client, s *Server, c Challenge, prefe
 	if meta == nil {
 		return discoverAtRoot(ctx, h, s)
 	}
-	issuer := meta.AuthorizationServers[0]
-	for _, wanted := range []string{prefer, s.Issuer} { // the configured one counts most
-		if wanted != "" && slices.Contains(meta.AuthorizationServers, wanted) {
-			issuer = wanted
-		}
-	}
-	if len(issuer) > maxURL {
-		return nil, errors.New("its metadata names an authorization server with an address that is too long")
-	}
-	as, err := issuerMetadata(ctx, h, issuer)
-	if err == nil && as == nil {
-		err = errors.New("its authorization server has no metadata")
-	}
+	as, err := firstIssuer(ctx, h, issuersOf(meta, s, prefer))
 	if err != nil {
 		return nil, err
 	}
 	return &discovered{resource: meta.Resource, scopes: usableScopes(meta.ScopesSupported), issuer: as}, nil
+}
+
+// maxIssuers is how many authorization servers of one server are tried.
+const maxIssuers = 3
+
+// issuersOf returns the authorization servers to try, in order. The configured one is alone:
+// the configured client is registered with it.
+func issuersOf(meta *oauthex.ProtectedResourceMetadata, s *Server, prefer string) []string {
+	all := meta.AuthorizationServers
+	if s.Issuer != "" && slices.Contains(all, s.Issuer) {
+		return []string{s.Issuer}
+	}
+	if prefer != "" && slices.Contains(all, prefer) {
+		all = slices.Insert(slices.DeleteFunc(slices.Clone(all), func(issuer string) bool { return issuer == prefer }), 0, prefer)
+	}
+	return all[:min(maxIssuers, len(all))]
+}
+
+// firstIssuer returns the metadata of the first authorization server that has usable metadata. The
+// error is about the first of them.
+func firstIssuer(ctx context.Context, h *http.Client, issuers []string) (as *oauthex.AuthServerMeta, first error) {
+	for _, issuer := range issuers {
+		var err error
+		if len(issuer) > maxURL {
+			err = errors.New("its metadata names an authorization server with an address that is too long")
+		} else if as, err = issuerMetadata(ctx, h, issuer); err == nil && as == nil {
+			err = errors.New("its authorization server has no metadata")
+		}
+		if err == nil {
+			return as, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, first
 }
 
 // discoverAtRoot is for servers of the first revisions, which are their own authorization

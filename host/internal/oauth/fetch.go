@@ -78,6 +78,9 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &boundedBody{body: resp.Body, left: maxBody}
+	if err := readable(resp, r.Method == http.MethodPost); err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 
