@@ -78,6 +78,9 @@ func TestReadToken(t *testing.T) {
 	if got, err := gateway.ReadToken(file("good", "\n"+secret+"\n", 0o600)); err != nil || got != secret {
 		t.Errorf("got %q, %v", got, err)
 	}
+	if got, err := gateway.ReadToken(file("marked", "\ufeff"+secret+"\r\n", 0o600)); err != nil || got != secret {
+		t.Errorf("got %q, %v", got, err)
+	}
 	bad := map[string]string{
 		file("short", "short", 0o600):                   "5 characters",
 		file("long", strings.Repeat("x", 4097), 0o600):  "4097 characters",

@@ -22,7 +22,7 @@ func ReadToken(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)
 	}
-	token := strings.TrimSpace(string(b))
+	token := strings.TrimSpace(strings.TrimPrefix(string(b), "\ufeff"))
 	if err := checkTokenForm(token); err != nil {
 		return "", fmt.Errorf("token file %s: %w", path, err)
 	}

@@ -71,6 +71,7 @@ func (s *Server) Handle(w http.ResponseWriter, r *http.Request, session host.Ses
 	if !ok {
 		return
 	}
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // PowerShell writes it
 	method, meter := methodOf(body), s.http.calls
 	if r.Method == http.MethodGet || method == listen {
 		meter = s.http.streams

@@ -97,6 +97,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"other revision":       {statelessList, []string{"Mcp-Protocol-Version", "2025-11-25"}, 400, ""},
 		"unknown revision":     {strings.ReplaceAll(statelessList, "2026-07-28", "2099-01-01"), []string{"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/list"}, 400, "2026-07-28"},
 		"no revision":          {olderList, []string{"Mcp-Protocol-Version", "1999-01-01"}, 400, ""},
+		"byte order mark":      {"\ufeff" + olderList, nil, 200, "tools"},
 		"no JSON":              {`{oops`, nil, 400, "malformed payload"},
 		"other media type":     {olderList, []string{"Content-Type", "text/plain"}, 415, ""},
 		"gone connection":      {olderList, []string{"Mcp-Session-Id", "PROCESS.gone"}, 404, ""},

@@ -1,10 +1,12 @@
 package resourceserver
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -139,8 +141,18 @@ type bounded struct{ base http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := cmp.Or(b.base, http.DefaultTransport).RoundTrip(r)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, maxDocument)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	body := http.MaxBytesReader(nil, resp.Body, maxDocument)
+	text := bufio.NewReader(body)
+	const mark = "\ufeff" // some servers put it before their JSON
+	if start, err := text.Peek(len(mark)); err == nil && string(start) == mark {
+		_, _ = text.Discard(len(mark)) // it is there
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{text, body}
+	return resp, nil
 }
