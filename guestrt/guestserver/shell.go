@@ -53,10 +53,10 @@ var (
 )
 
 // hashbang is a first line that names the program to run the text with.
-var hashbang = regexp.MustCompile(`^\s*#!.*`)
+var hashbang = regexp.MustCompile(`^[\s\x{feff}]*#!.*`)
 
 // javaScriptHashbang names a program that runs JavaScript.
-var javaScriptHashbang = regexp.MustCompile(`^\s*#!.*\b(?:node|deno|bun|qjs|ts-node|tsx|zx)\b`)
+var javaScriptHashbang = regexp.MustCompile(`^[\s\x{feff}]*#!.*\b(?:node|deno|bun|qjs|ts-node|tsx|zx)\b`)
 
 // withoutHashbang turns a first line such as "#!/usr/bin/env node", which is
 // JavaScript at the start of a file only, into a comment of the same length.

@@ -78,8 +78,10 @@ func TestModulesAmongLinesOfAShellAreModules(t *testing.T) {
 func TestAJavaScriptHashbangIsAComment(t *testing.T) {
 	const line = "#!/usr/bin/env node"
 	for _, lang := range []string{"javascript", "typescript"} {
-		if got := refusalOf(t, lang, line+"\nreturn 1"); got != "" {
-			t.Errorf("%s: reason %q", lang, got)
+		for _, before := range []string{"", "\ufeff"} { // an editor of Windows writes it
+			if got := refusalOf(t, lang, before+line+"\nreturn 1"); got != "" {
+				t.Errorf("%s %q: reason %q", lang, before, got)
+			}
 		}
 	}
 	_, refusal := prepare(wire.Cell{Language: "typescript", Source: line + "\nlet x: = 1"})
