@@ -225,6 +225,9 @@ func Parse(data []byte) (Manifest, error) {
 // error.
 func notAnObject(data []byte, err error) error {
 	var syntax *json.SyntaxError
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) { // as PowerShell writes a file
+		return &Error{Problem: "the file is UTF-16", Fix: "save it as UTF-8"}
+	}
 	if errors.As(err, &syntax) {
 		line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
 		return &Error{Problem: fmt.Sprintf("line %d is not JSON: %v", line, err)}

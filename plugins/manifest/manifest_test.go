@@ -31,6 +31,7 @@ func TestManifestMistakes(t *testing.T) {
 	}{
 		{"empty", ``, []string{"line 1", "not JSON"}},
 		{"broken", "{\n\"id\": \"a\",\n}", []string{"line 3", "not JSON"}},
+		{"UTF-16", "\xff\xfe{\x00}\x00", []string{"UTF-16", "save it as UTF-8"}},
 		{"array", `[]`, []string{"not an object"}},
 		{"null", `null`, []string{"null"}},
 		{"nothing", `{}`, []string{`"id": missing`, `"version": missing`, `"protocol": missing`, `"command": missing`}},

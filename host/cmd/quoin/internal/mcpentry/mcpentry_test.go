@@ -296,3 +296,18 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestEncodings: a byte order mark is dropped, and UTF-16 is named.
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	for text, isTOML := range map[string]bool{"\ufeff" + `{"mcpServers": {"a": {"command": "x"}}}`: false, "\ufeff[mcp_servers.a]\ncommand = \"x\"\n": true} {
+		if found, _, err := Read([]byte(text), isTOML, nowhere()); err != nil || len(found) != 1 {
+			t.Errorf("%q: %+v, %v", text, found, err)
+		}
+	}
+	for _, text := range []string{"\xff\xfe{\x00", "\xfe\xff\x00{"} {
+		if _, _, err := Read([]byte(text), false, nowhere()); err == nil || !strings.Contains(err.Error(), "UTF-16; save it as UTF-8") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

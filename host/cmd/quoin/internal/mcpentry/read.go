@@ -45,7 +45,10 @@ type Here struct {
 // Read finds the servers in the configuration of another host: JSON with or without
 // comments, or TOML if isTOML.
 func Read(data []byte, isTOML bool, here Here) (found []Found, skipped []Skipped, err error) {
-	root, err := decode(data, isTOML)
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) { // as PowerShell writes a file
+		return nil, nil, errors.New("the file is UTF-16; save it as UTF-8")
+	}
+	root, err := decode(bytes.TrimPrefix(data, []byte("\ufeff")), isTOML)
 	if err != nil {
 		return nil, nil, err
 	}
