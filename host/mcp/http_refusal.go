@@ -145,6 +145,12 @@ func (g *guard) refusePage(r *http.Request, resp *http.Response, kind string) er
 	return errors.Join(resp.Body.Close(), replaceAnswer(r, resp, refused))
 }
 
+// forgets reports whether an answer says by its status that the server does not know the
+// session.
+func forgets(r *http.Request, status int) bool {
+	return r.Header.Get("Mcp-Session-Id") != "" && (status == http.StatusNotFound || status == http.StatusGone)
+}
+
 // replaceAnswer puts the failure of a call in place of its answer.
 func replaceAnswer(r *http.Request, resp *http.Response, refused error) error {
 	text, err := failureOf(r, refused)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 
@@ -53,10 +52,4 @@ func (c *connection) sessionEnded(ctx context.Context, answer *capture, err erro
 	ended.Message = "the session has ended: " + e.Message
 	c.loseServer(errSessionEnded)
 	return &ended
-}
-
-// forgets reports whether an answer says by its status that the server does not know the
-// session.
-func forgets(r *http.Request, status int) bool {
-	return r.Header.Get("Mcp-Session-Id") != "" && (status == http.StatusNotFound || status == http.StatusGone)
 }
