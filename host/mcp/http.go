@@ -59,7 +59,7 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
-	if out.Header.Get("Mcp-Method") == methodInitialize { // sent beside server/discover, with its headers
+	if out.Header.Get("Mcp-Method") == methodInitialize { // sent while server/discover waits, with its headers
 		out.Header.Del("Mcp-Method")
 		out.Header.Del("Mcp-Protocol-Version")
 	}
@@ -106,7 +106,7 @@ func (g *guard) exchange(r *http.Request) (*http.Response, error) {
 
 // bound replaces the body by one that cannot be too much.
 func (g *guard) bound(r *http.Request, resp *http.Response) error {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // one that cannot be read is as good as none
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // empty where it cannot be read
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
 	refused := resp.StatusCode >= http.StatusBadRequest
 	switch post := r.Method == http.MethodPost; {

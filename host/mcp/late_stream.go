@@ -11,7 +11,7 @@ import (
 // Some servers and proxies send the head of a stream only with its first event, which may come
 // hours later or never. The SDK waits for the head of the stream of a server's own messages
 // before a session has started, and no timeout of the start ends that. So the start waits a
-// moment, and the stream is opened beside it.
+// moment, and the stream is opened later.
 
 // opensStream reports whether a request is the first of a connection for a server's own messages.
 func (g *guard) opensStream(r *http.Request) bool {
@@ -31,7 +31,7 @@ type exchanged struct {
 }
 
 // openStream makes a request for a stream. Its answer stands for the real one if that has not
-// come within a moment, or is an error: the SDK tries again beside the start.
+// come within a moment, or is an error: the SDK tries again while the start continues.
 func (g *guard) openStream(r *http.Request) *http.Response {
 	ctx, cancel := context.WithCancel(r.Context())
 	answer := make(chan exchanged, 1)

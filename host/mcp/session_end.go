@@ -24,7 +24,7 @@ func refusalText(answer *capture, err error) string {
 	var rpc *jsonrpc.Error
 	switch {
 	case errors.As(answer.refusal(), &status):
-		if status.Code != CodeStatus || strings.HasPrefix(status.Message, "HTTP status 429") { // too many sessions end none
+		if status.Code != CodeStatus || strings.HasPrefix(status.Message, "HTTP status 429") { // too many sessions: no session has ended
 			return ""
 		}
 		return digits.ReplaceAllString(status.Message, "")

@@ -122,7 +122,7 @@ func (m *messageLines) takeOne(text json.RawMessage) ([]byte, error) {
 }
 
 // isID reports whether an answer can have the id of a request: the library reads numbers as
-// float64, and null as no id. A notification has none.
+// float64, and null as no id. A notification has no id.
 func isID(id json.RawMessage) bool {
 	if id == nil || id[0] == '"' {
 		return true

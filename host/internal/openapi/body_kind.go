@@ -44,7 +44,7 @@ func kindOf(mediaType string) bodyKind {
 }
 
 // anyKind is the media type that is sent where a document takes a range of them: JSON, if its
-// schema is not of a text, and bytes if it has none.
+// schema is not of a text, and bytes without a schema.
 func anyKind(r *references, mediaType *jsonschema.Node) string {
 	mediaType, _ = r.follow(mediaType)
 	schema, _ := r.follow(mediaType.Get("schema"))
