@@ -39,6 +39,8 @@ type Error struct {
 	// Details are for programs: an object, or nil.
 	Details json.RawMessage
 	Err     error // the cause, if another error was one
+
+	status int // of HTTP, with CodeStatus; 0 otherwise
 }
 
 // Error returns the message.

@@ -87,11 +87,14 @@ func saysWhy(r *http.Request, status int, body []byte) []byte {
 func asEvents(batch []byte) io.Reader {
 	var messages []json.RawMessage
 	if json.Unmarshal(batch, &messages) != nil {
-		messages = []json.RawMessage{[]byte(`null`)} // no message, which the stream leaves out
+		messages = []json.RawMessage{nil}
 	}
 	var out bytes.Buffer
 	for _, m := range messages {
 		out.WriteString("data: ")
+		if len(m) == 0 || m[0] == '[' { // a batch has no batches; what is no message, the stream leaves out
+			m = json.RawMessage("null")
+		}
 		_ = json.Compact(&out, m) // it was decoded
 		out.WriteString("\n\n")
 	}

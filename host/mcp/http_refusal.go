@@ -66,7 +66,7 @@ func refusalOf(resp *http.Response, body []byte) *Error {
 
 // statusRefusal is the error of a request that was answered with a status that is not 2xx.
 func statusRefusal(status int, body, retryAfter string) *Error {
-	e := &Error{Code: CodeStatus, Message: fmt.Sprintf("HTTP status %d %s", status, http.StatusText(status))}
+	e := &Error{Code: CodeStatus, status: status, Message: fmt.Sprintf("HTTP status %d %s", status, http.StatusText(status))}
 	details := map[string]any{"status": status, "body": body}
 	if body = strings.TrimSpace(body); body != "" {
 		e.Message += ": " + body

@@ -25,9 +25,16 @@ type introduction struct {
 	ResultType        string                  `json:"resultType"`
 }
 
+// maxIntroduction is how long an answer that starts a session may be to be mended, in bytes: each
+// part that cannot be decoded costs another look at all of it.
+const maxIntroduction = 256 << 10
+
 // introduction returns the answer that starts a session without what the SDK cannot decode. What
 // a server offers and cannot be read is asked for.
 func (o *oddities) introduction(result json.RawMessage) json.RawMessage {
+	if len(result) > maxIntroduction {
+		return result
+	}
 	dec := json.NewDecoder(bytes.NewReader(result))
 	dec.UseNumber()
 	var m map[string]any

@@ -92,6 +92,7 @@ func TestOddIntroductions(t *testing.T) {
 		"deeper":             {`{"protocolVersion":"x","capabilities":{"tools":{"listChanged":"yes"}}}`, `{"capabilities":{"tools":{}},"protocolVersion":"x"}`, "capabilities.tools.listChanged"},
 		"version":            {`{"protocolVersion":1,"capabilities":{}}`, `{"capabilities":{},"protocolVersion":"` + olderVersion + `"}`, "protocolVersion: 1"},
 		"serverInfo":         {`{"protocolVersion":"x","capabilities":{},"serverInfo":{"name":5,"icons":[{"src":1}]}}`, `{"capabilities":{},"protocolVersion":"x","serverInfo":{}}`, "serverInfo.icons"},
+		"too long":           {`{"capabilities":[], "x":"` + strings.Repeat("x", maxIntroduction) + `"}`, `{"capabilities":[], "x":"` + strings.Repeat("x", maxIntroduction) + `"}`, ""},
 		"instructions, meta": {`{"protocolVersion":"x","capabilities":{},"instructions":[],"_meta":[]}`, `{"capabilities":{},"protocolVersion":"x"}`, "instructions: []"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -24,7 +24,7 @@ func refusalText(answer *capture, err error) string {
 	var rpc *jsonrpc.Error
 	switch {
 	case errors.As(answer.refusal(), &status):
-		if status.Code != CodeStatus || strings.HasPrefix(status.Message, "HTTP status 429") { // too many sessions: no session has ended
+		if status.Code != CodeStatus || status.status == http.StatusTooManyRequests { // too many sessions: no session has ended
 			return ""
 		}
 		return digits.ReplaceAllString(status.Message, "")

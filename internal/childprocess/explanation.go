@@ -79,13 +79,17 @@ func fileOf(cmd *exec.Cmd) string {
 // maxFirstLine is as much of a script's first line as kernels read.
 const maxFirstLine = 256
 
-// firstLine returns the first line of a file, nil if it cannot be read.
+// firstLine returns the first line of a file, nil if it cannot be read. A named pipe has no
+// writer that would end a wait for one.
 func firstLine(path string) []byte {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
 	head, err := io.ReadAll(io.LimitReader(f, maxFirstLine))
 	if err != nil {
 		return nil

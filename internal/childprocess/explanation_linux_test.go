@@ -1,10 +1,12 @@
 package childprocess_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/quoinhq/quoin/internal/childprocess"
@@ -46,6 +48,18 @@ func TestWhyAProgramDoesNotStart(t *testing.T) {
 		if _, err := childprocess.Start(t.Context(), &exec.Cmd{Path: "/bin/sh", Dir: dir}); err == nil || !strings.Contains(err.Error(), "the folder "+dir+", in which the program is to run, is no folder") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestANamedPipeIsNoProgram: to look for its first line would wait for ever.
+func TestANamedPipeIsNoProgram(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := syscall.Mkfifo(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := childprocess.Start(t.Context(), &exec.Cmd{Path: path}); !errors.Is(err, syscall.EACCES) {
+		t.Error(err)
 	}
 }
 

@@ -25,8 +25,9 @@ read never < pipe
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	for _, c := range []struct {
 		hangs string
+		limit time.Duration
 		want  error
-	}{{"0", nil}, {"1", nil}, {"2", errStandsStill}} {
+	}{{"0", time.Minute, nil}, {"1", 2 * time.Second, nil}, {"2", time.Millisecond, errStandsStill}} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "hangs"), []byte(c.hangs), 0o600); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ read never < pipe
 		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := install(t.Context(), dir, 2*time.Second)
+		err := install(t.Context(), dir, c.limit)
 		_, built := os.Stat(filepath.Join(dir, "built"))
 		if !errors.Is(err, c.want) || (built == nil) != (c.want == nil) {
 			t.Errorf("a go command that hangs %s times: %v, built: %v", c.hangs, err, built)
