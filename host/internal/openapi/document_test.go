@@ -170,7 +170,6 @@ func TestLeftOut(t *testing.T) {
 		`{"parameters":[{"name":"a b","in":"header","required":true}],"responses":{}}`:               "not the name of a header",
 		`{"parameters":[{"name":"a","in":"query","style":"simple","required":true}],"responses":{}}`: "a style that is not known",
 		`{"parameters":[{"name":"a","in":"formData"}]}`:                                              "not known",
-		`{"parameters":[{"name":"a","in":"path"}]}`:                                                  "its path has no {a}",
 		`{"parameters":"a"}`:                                           "its parameters are not a list",
 		`{"parameters":{"name":"a","in":"query"}}`:                     "has no name",
 		`{"parameters":{"a":{"schema":{}}}}`:                           "not known",
@@ -179,6 +178,27 @@ func TestLeftOut(t *testing.T) {
 		d := parse(t, one("3.0.0", "/a", `"get":`+operation, ""))
 		if len(d.Operations) != 0 || len(d.LeftOut) != 1 || !strings.Contains(d.LeftOut[0].Reason, want) {
 			t.Errorf("%s: %+v", operation, d)
+		}
+	}
+}
+
+// TestParametersWithoutAPlace: what reads is offered without a parameter that its path does not
+// have, as Superset has one. What changes something, and a path in another notation, is not.
+func TestParametersWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	for operation, offered := range map[string]bool{"get /a": true, "delete /a": false, "get /a/:id": false, "get /a/<int:id>": false, "get /a/{id}": true} {
+		method, path, _ := strings.Cut(operation, " ")
+		d := parse(t, one("3.0.0", path, `"`+method+`":{"parameters":[{"name":"id","in":"path","required":true}]}`, ""))
+		const why = "its path has no {id}, which is a parameter of the path"
+		switch {
+		case !offered:
+			if len(d.Operations) != 0 || len(d.LeftOut) != 1 || d.LeftOut[0].Reason != why {
+				t.Errorf("%s: %+v", operation, d)
+			}
+		case len(d.Operations) != 1:
+			t.Errorf("%s: %+v", operation, d)
+		case strings.Contains(string(d.Operations[0].Input), `"id"`) == strings.Contains(d.Operations[0].Description, why+", and is not sent"):
+			t.Errorf("%s: %s, %s", operation, d.Operations[0].Description, d.Operations[0].Input)
 		}
 	}
 }

@@ -118,6 +118,13 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 		if known.in == "" {
 			continue
 		}
+		if reason := nowhere(o, known); reason != "" {
+			if !o.Safe || inOtherNotation(o.Path, known.name) {
+				return reason
+			}
+			o.Description += " (" + reason + ", and is not sent)"
+			continue
+		}
 		known.key = in.add(known.name, known.in, r.parameterSchema(p), about(p.Get("description").Str(), known.sent()), must)
 		o.parameters = append(o.parameters, known)
 	}
@@ -127,17 +134,25 @@ func (r *reader) parameters(o *Operation, in *inputSchema, item, op *jsonschema.
 // placeOf is where a parameter is sent.
 func placeOf(p *jsonschema.Node) string { return strings.ToLower(strings.TrimSpace(p.Get("in").Str())) }
 
-// missingParameter says which part of a path has no parameter, or which parameter has no
-// part of the path.
+// nowhere says that a parameter of the path has no part of the path. What changes something
+// could then change more than was meant.
+func nowhere(o *Operation, p parameter) string {
+	if p.in != "path" || strings.Contains(o.Path, "{"+p.name+"}") {
+		return ""
+	}
+	return "its path has no {" + text.Shorten(p.name, 64) + "}, which is a parameter of the path"
+}
+
+// inOtherNotation reports whether a path has a parameter in another notation than {name}.
+func inOtherNotation(path, name string) bool {
+	return slices.ContainsFunc([]string{":", "<", "[", "*"}, func(mark string) bool { return strings.Contains(path, mark+name) })
+}
+
+// missingParameter says which part of a path has no parameter.
 func missingParameter(o *Operation) string {
 	for _, m := range pathParameter.FindAllStringSubmatch(o.Path, -1) {
 		if !slices.ContainsFunc(o.parameters, func(p parameter) bool { return p.in == "path" && p.name == m[1] }) {
 			return "its path has {" + text.Shorten(m[1], 64) + "}, which is no parameter"
-		}
-	}
-	for _, p := range o.parameters {
-		if p.in == "path" && !strings.Contains(o.Path, "{"+p.name+"}") {
-			return "its path has no {" + text.Shorten(p.name, 64) + "}, which is a parameter of the path"
 		}
 	}
 	return ""
