@@ -224,13 +224,19 @@ test-arm64: ## Run the tests of engines, seal and workers on an emulated arm64 m
 	$(GO) run -pgo=off ./internal/arm64test -native $(ARM64FLAGS)
 	$(GO) run -pgo=off ./internal/arm64test -short -kernel 16k $(ARM64FLAGS)
 
+# Up to Go 1.26 a target can fail as its time ends, without an input (golang/go#75804): it is fuzzed again.
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
 	@set -e; files=$$($(GO) list -f '{{$$dir := .Dir}}{{range .TestGoFiles}}{{$$dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$dir}}/{{.}} {{end}}' ./...); \
 	for file in $$files; do \
 		for f in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
 			echo "$${file%/*} $$f"; \
-			$(GO) test -pgo=off -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$${file%/*}"; \
+			for try in 1 2 3; do \
+				code=0 out=$$($(GO) test -pgo=off -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$${file%/*}" 2>&1) || code=$$?; \
+				echo "$$out"; \
+				case "$$out" in *"    context deadline exceeded"*) ;; *) break;; esac; \
+			done; \
+			[ $$code = 0 ] || exit $$code; \
 		done; \
 	done
 
