@@ -69,10 +69,13 @@ func Text(s string) string {
 
 // JSON returns the same JSON with escapes for the characters that do something to a
 // terminal although JSON lets them stand: bidirectional controls, DEL and the
-// controls of C1.
+// controls of C1. A carriage return, which stands between values, becomes a blank.
 func JSON(doc []byte) []byte {
 	var out []byte
 	for _, r := range string(doc) {
+		if r == '\r' {
+			r = ' '
+		}
 		if isHarmless(r) {
 			out = utf8.AppendRune(out, r)
 			continue

@@ -45,6 +45,7 @@ func TestText(t *testing.T) {
 func FuzzTerminal(f *testing.F) {
 	f.Add("a\x1b[2J\u009b\u202e\xff\n")
 	f.Add(`{"a":"\u007f"}`)
+	f.Add("\"a\"\r\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		isBad := func(r rune) bool {
 			return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
