@@ -159,7 +159,7 @@ func TestPostgresListsInPages(t *testing.T) {
 	o, trips := postgres.Counting(slow)
 	d := open(t, database(t), o)
 	const runs = 7
-	args, err := json.Marshal(string(bytes.Repeat([]byte("x"), 1<<20)))
+	args, err := json.Marshal(string(bytes.Repeat([]byte("x"), 2<<20)))
 	if err != nil {
 		t.Fatal(err)
 	}

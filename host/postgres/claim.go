@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -26,16 +27,7 @@ type claim struct {
 	gone     bool   // Delete has deleted the run
 	row      []byte // the seal of the run's row as the database has it; nil if that is not known
 	known    bool   // newest is what the database has
-	newest   newestRecord
-}
-
-// newestRecord is what a holder has to know of the record to add to its journal.
-type newestRecord struct {
-	generation uint64
-	calls      map[uint64]bool
-	seal       []byte // of the newest row of the journal, or else of the run
-	rows       int64  // of the journal
-	bytes      int64  // of the journal
+	newest   sealedrow.Newest
 }
 
 // newClaim is a claim that the database has granted to a statement, which was sent after the
@@ -98,12 +90,8 @@ func (c *claim) isMine(ctx context.Context) (mine bool, err error) {
 func (c *claim) Epoch() uint64 { return c.epoch }
 
 // holds notes which record is the newest.
-func (c *claim) holds(r *runstore.Record, row *runRow) {
-	c.newest = newestRecord{generation: r.Generation, calls: make(map[uint64]bool, len(r.Calls)), seal: row.sealed}
-	for _, call := range r.Calls {
-		c.newest.calls[call.ID] = true
-	}
-	c.row, c.known = row.sealed, true
+func (c *claim) holds(r *runstore.Record, row *sealedrow.Run, journal []sealedrow.Journal) {
+	c.newest, c.row, c.known = sealedrow.NewestOf(r, row, journal), row.Seal, true
 }
 
 // forgets notes that a write may have counted, or may yet: its statement can reach the
@@ -184,7 +172,7 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 		return err
 	}
 	r = c.d.clock.record(r)
-	row, err := c.d.recordRow(r, c.epoch)
+	row, err := c.d.sealer().Record(r, c.epoch)
 	if err != nil {
 		return err
 	}
@@ -201,12 +189,12 @@ func (c *claim) Checkpoint(ctx context.Context, r *runstore.Record) error {
 	if err != nil {
 		return err
 	}
-	c.holds(r, row)
+	c.holds(r, row, nil)
 	return nil
 }
 
 // replace puts a row in the place of the one that this claim knows, or answers errRowsLost.
-func (c *claim) replace(ctx context.Context, r *runstore.Record, row *runRow) error {
+func (c *claim) replace(ctx context.Context, r *runstore.Record, row *sealedrow.Run) error {
 	return c.supersede(ctx, `
 		WITH mine AS (
 			SELECT id, seal FROM quoin.runs WHERE id = $1 AND epoch = $2 AND owner = $3 AND NOT ended FOR NO KEY UPDATE
@@ -218,7 +206,7 @@ func (c *claim) replace(ctx context.Context, r *runstore.Record, row *runRow) er
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
 		)
 		SELECT (SELECT count(*) FROM wrote) + (SELECT count(*) FROM mine WHERE seal = $10) - (SELECT count(*) FROM mine WHERE seal NOT IN ($10, $11))`,
-		int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, c.row)
+		int64(r.Generation), r.Expires, due(r), row.Header, row.Image, row.ImageSum, row.Seal, c.row)
 }
 
 // PutCalls implements runstore.Claim.
@@ -230,22 +218,22 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 		if err := c.know(ctx); err != nil {
 			return err
 		}
-		if written != nil && bytes.Equal(c.newest.seal, written) {
+		if written != nil && bytes.Equal(c.newest.Seal, written) {
 			return nil
 		}
-		if err := c.takes(ctx, generation, calls); err != nil {
-			return err
+		if c.newest.Generation != generation {
+			return c.refusal(ctx)
 		}
-		rows, size, err := c.d.journalRows(c.newest.seal, calls)
+		rows, size, err := c.d.sealer().Calls(c.newest.Seal, c.d.clock.calls(calls))
+		if err == nil {
+			err = c.newest.Takes(c.id, calls, size)
+		}
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if c.newest.bytes+size > maxJournal {
-			return fmt.Errorf("%w: %d bytes of answers, at most %d fit", runstore.ErrTooLarge, c.newest.bytes+size, maxJournal)
-		}
 		err = c.appendRows(ctx, generation, rows, c.d.clock.keptUntil(calls))
 		if err == nil {
-			c.newest.seal, c.newest.rows, c.newest.bytes = rows[len(rows)-1].sealed, c.newest.rows+int64(len(rows)), c.newest.bytes+size
+			c.newest.Add(rows[len(rows)-1].Seal, int64(len(rows)), size)
 			return nil
 		}
 		if errors.Is(err, errRowsLost) {
@@ -254,32 +242,19 @@ func (c *claim) PutCalls(ctx context.Context, generation uint64, calls []runstor
 		if !isCode(err, uniqueViolation) {
 			return err
 		}
-		written = rows[len(rows)-1].sealed
+		written = rows[len(rows)-1].Seal
 	}
-	return corrupt("the rows of the journal are not numbered one after the other")
-}
-
-// takes reports what is wrong with the outcome of calls for the record that is known.
-func (c *claim) takes(ctx context.Context, generation uint64, calls []runstore.Call) error {
-	if c.newest.generation != generation {
-		return c.refusal(ctx)
-	}
-	for _, call := range calls {
-		if !c.newest.calls[call.ID] {
-			return fmt.Errorf("run %s waits for no call %d", c.id, call.ID)
-		}
-	}
-	return nil
+	return sealedrow.Corrupt("the rows of the journal are not numbered one after the other")
 }
 
 // appendRows appends all rows to the journal. It fails with uniqueViolation if the journal
 // has more of them than is known, and with errRowsLost if it does not have the newest. The
 // run expires no earlier than keep, unless that is nil. The lock lets a claim that is being
 // made wait, so that it sees these rows.
-func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journalRow, keep *time.Time) error {
+func (c *claim) appendRows(ctx context.Context, generation uint64, rows []sealedrow.Journal, keep *time.Time) error {
 	var headers, bodies, seals [][]byte
 	for _, row := range rows {
-		headers, bodies, seals = append(headers, row.header), append(bodies, row.body), append(seals, row.sealed)
+		headers, bodies, seals = append(headers, row.Header), append(bodies, row.Body), append(seals, row.Seal)
 	}
 	return c.write(ctx, `
 		WITH mine AS (
@@ -295,7 +270,7 @@ func (c *claim) appendRows(ctx context.Context, generation uint64, rows []journa
 			UPDATE quoin.runs r SET expires = $10 FROM whole WHERE r.id = whole.id AND r.expires < $10
 		)
 		SELECT count(*) - (SELECT count(*) FROM mine WHERE id NOT IN (SELECT id FROM whole)) FROM wrote`,
-		int64(generation), c.newest.rows, headers, bodies, seals, c.newest.seal, keep)
+		int64(generation), c.newest.Rows, headers, bodies, seals, c.newest.Seal, keep)
 }
 
 // know makes sure that what is known of the record is how the database has it.
@@ -319,18 +294,14 @@ func (c *claim) know(ctx context.Context) error {
 	if s.epoch != c.epoch || s.owner != c.d.id {
 		return runstore.ErrFenced
 	}
-	if s.row.ended {
+	if s.row.Ended {
 		return runstore.ErrNotFound
 	}
-	r, err := c.d.decodeRecord(c.id, &s.row, s.journal, false)
+	r, err := c.d.sealer().DecodeRecord(c.id, &s.row, s.journal, false)
 	if err != nil {
 		return err
 	}
-	c.holds(r, &s.row)
-	for _, row := range s.journal {
-		c.newest.seal, c.newest.bytes = row.sealed, c.newest.bytes+int64(len(row.header)+len(row.body))
-	}
-	c.newest.rows = int64(len(s.journal))
+	c.holds(r, &s.row, s.journal)
 	return nil
 }
 
@@ -346,7 +317,7 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 	}
 	there := *e
 	there.Expires = c.d.clock.there(e.Expires)
-	row, err := c.d.endedRow(&there, c.epoch)
+	row, err := c.d.sealer().Ended(&there, c.epoch)
 	if err != nil {
 		return err
 	}
@@ -358,7 +329,7 @@ func (c *claim) End(ctx context.Context, e *runstore.Ended) error {
 		), superseded AS (
 			DELETE FROM quoin.journal WHERE run IN (SELECT id FROM wrote)
 		)
-		SELECT count(*) FROM wrote`, there.Expires, row.header, row.image, row.imageSum, row.sealed)
+		SELECT count(*) FROM wrote`, there.Expires, row.Header, row.Image, row.ImageSum, row.Seal)
 }
 
 // Delete implements runstore.Claim. The run stays this claim's, and its id taken, until

@@ -89,14 +89,20 @@ func (c *databaseClock) here(t time.Time) time.Time {
 	return m.here.Add(t.Sub(m.wall) - m.ahead)
 }
 
+// calls are calls with the times of the database, for their rows.
+func (c *databaseClock) calls(here []runstore.Call) []runstore.Call {
+	there := slices.Clone(here)
+	for i := range there {
+		there[i].KeepUntil = c.there(there[i].KeepUntil)
+	}
+	return there
+}
+
 // record is a record with the times of the database, for its row.
 func (c *databaseClock) record(r *runstore.Record) *runstore.Record {
 	there := *r
 	there.Expires, there.TimerDue = c.there(r.Expires), c.there(r.TimerDue)
-	there.Calls = slices.Clone(r.Calls)
-	for i := range there.Calls {
-		there.Calls[i].KeepUntil = c.there(r.Calls[i].KeepUntil)
-	}
+	there.Calls = c.calls(r.Calls)
 	return &there
 }
 

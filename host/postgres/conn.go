@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -67,3 +68,6 @@ type conn struct {
 	close context.CancelFunc
 	done  sync.WaitGroup
 }
+
+// sealer seals the rows of runs and effects.
+func (c *conn) sealer() sealedrow.Sealer { return sealedrow.Sealer{Key: c.options.Key} }

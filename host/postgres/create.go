@@ -8,12 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Create implements runstore.Store.
 func (d *runs) Create(ctx context.Context, r *runstore.Record, max int) (runstore.Claim, error) {
-	if !idPattern.MatchString(r.ID) {
+	if !sealedrow.IDs.MatchString(r.ID) {
 		return nil, fmt.Errorf("run id %q: expected letters, digits, '_' and '-'", r.ID)
 	}
 	if err := d.ensureLease(ctx); err != nil {
@@ -21,7 +22,7 @@ func (d *runs) Create(ctx context.Context, r *runstore.Record, max int) (runstor
 	}
 	epoch := r.Epoch + 1
 	r = d.clock.record(r)
-	row, err := d.recordRow(r, epoch)
+	row, err := d.sealer().Record(r, epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (d *runs) Create(ctx context.Context, r *runstore.Record, max int) (runstor
 	}
 	gaps := d.lease.gaps.Load()
 	n := creation{d: d, args: []any{
-		r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.header, row.image, row.imageSum, row.sealed, max, int64(epoch),
+		r.ID, d.id, int64(r.Generation), r.Expires, due(r), row.Header, row.Image, row.ImageSum, row.Seal, max, int64(epoch),
 	}}
 	err = d.retry(ctx, func(ctx context.Context) error { return d.pool.AcquireFunc(ctx, n.attempt(ctx)) })
 	if err == nil && n.made == 0 {
@@ -49,7 +50,7 @@ func (d *runs) Create(ctx context.Context, r *runstore.Record, max int) (runstor
 		return nil, fmt.Errorf("database: %w", err)
 	}
 	c := d.newClaim(r.ID, uint64(n.made), gaps)
-	c.holds(r, row)
+	c.holds(r, row, nil)
 	return c, nil
 }
 

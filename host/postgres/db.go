@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -36,7 +37,7 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, errors.New("database: a key is required")
 	}
 	o.Lease = cmp.Or(o.Lease, DefaultLease)
-	o.maxRun = cmp.Or(o.maxRun, maxRun)
+	o.maxRun = cmp.Or(o.maxRun, sealedrow.MaxRun)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

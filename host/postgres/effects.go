@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/hmac"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -18,18 +17,6 @@ var _ runstore.EffectStore = (*effects)(nil)
 
 // effects are the journals of effects of the database.
 type effects struct{ *lease }
-
-const (
-	// maxEffectRows bounds the rows of one journal: beyond it they are written again.
-	maxEffectRows = 4 * runstore.MaxEffects
-	// maxEffectHeader bounds the header of a journal, in bytes.
-	maxEffectHeader = 1 << 20
-	// maxEffectLog bounds the rows of one journal, in bytes: beyond it they are written again.
-	maxEffectLog = 32 << 20
-	// maxEffectsRead bounds a journal that is read, in bytes. Rows that are written again may
-	// be larger than maxEffectLog.
-	maxEffectsRead = 2 * maxEffectLog
-)
 
 // readEffects is one journal, of one moment. One that is too large has its size alone.
 const readEffects = `
@@ -53,68 +40,39 @@ type storedEffects struct {
 	now     time.Time
 }
 
-// sealEffects seals the header of a journal.
-func (d *effects) sealEffects(j *runstore.Effects) (header, seal []byte, err error) {
-	if header, err = json.Marshal(j); err != nil {
-		return nil, nil, err
+// effectColumns are the rows of a journal, column by column.
+type effectColumns struct{ headers, seals [][]byte }
+
+func (e *effectColumns) rows() (rows []sealedrow.Effect, err error) {
+	if len(e.headers) != len(e.seals) {
+		return nil, sealedrow.Corrupt("a journal of effects with holes")
 	}
-	if len(header) > maxEffectHeader {
-		return nil, nil, fmt.Errorf("%w: the header of the effects has %d bytes", runstore.ErrTooLarge, len(header))
+	for i := range e.headers {
+		rows = append(rows, sealedrow.Effect{Header: e.headers[i], Seal: e.seals[i]})
 	}
-	return header, d.seal(sealEffects, []byte(j.RunID), header), nil
+	return rows, nil
 }
 
-// effectRows seals effects that follow a row.
-func (d *effects) effectRows(last []byte, effects []runstore.Effect) (headers, seals [][]byte, err error) {
-	for _, e := range effects {
-		header, err := json.Marshal(e)
-		if err != nil {
-			return nil, nil, err
-		}
-		last = d.seal(sealEffect, last, header)
-		headers, seals = append(headers, header), append(seals, last)
+// effectColumnsOf are the columns of rows.
+func effectColumnsOf(rows []sealedrow.Effect) (e effectColumns) {
+	for _, row := range rows {
+		e.headers, e.seals = append(e.headers, row.Header), append(e.seals, row.Seal)
 	}
-	return headers, seals, nil
-}
-
-// decodeEffects verifies rows before anything in them is looked at.
-func (d *effects) decodeEffects(runID string, header, seal []byte, headers, seals [][]byte) (*runstore.Effects, error) {
-	if len(headers) != len(seals) {
-		return nil, corrupt("a journal of effects with holes")
-	}
-	if !hmac.Equal(seal, d.seal(sealEffects, []byte(runID), header)) {
-		return nil, corrupt("the seal of the effects does not verify")
-	}
-	j := &runstore.Effects{}
-	if json.Unmarshal(header, j) != nil || j.RunID != runID {
-		return nil, corrupt("effects of another run")
-	}
-	for i := range headers {
-		if !hmac.Equal(seals[i], d.seal(sealEffect, seal, headers[i])) {
-			return nil, corrupt("the seal of an effect does not verify")
-		}
-		seal = seals[i]
-		var e runstore.Effect
-		if err := json.Unmarshal(headers[i], &e); err != nil {
-			return nil, fmt.Errorf("%w: %w", runstore.ErrCorrupt, err)
-		}
-		j.Apply(e)
-	}
-	return j, nil
+	return e
 }
 
 // readEffects reads a journal, or answers ErrNotFound.
 func (d *effects) readEffects(ctx context.Context, runID string) (s storedEffects, err error) {
-	if !idPattern.MatchString(runID) {
+	if !sealedrow.IDs.MatchString(runID) {
 		return s, runstore.ErrNotFound
 	}
-	var header, seal []byte
-	var headers, seals [][]byte
-	most := min(d.options.maxRun, maxEffectsRead)
+	var header sealedrow.Effect
+	var columns effectColumns
+	most := min(d.options.maxRun, sealedrow.MaxEffectsRead)
 	err = d.retry(ctx, func(ctx context.Context) error {
-		err := d.pool.QueryRow(ctx, readEffects, runID, most).Scan(&s.bytes, &header, &seal, &s.now, &s.last, &headers, &seals)
+		err := d.pool.QueryRow(ctx, readEffects, runID, most).Scan(&s.bytes, &header.Header, &header.Seal, &s.now, &s.last, &columns.headers, &columns.seals)
 		if err == nil {
-			err = checkSize(s.bytes, most)
+			err = sealedrow.CheckSize(s.bytes, most)
 		}
 		return err
 	})
@@ -124,14 +82,15 @@ func (d *effects) readEffects(ctx context.Context, runID string) (s storedEffect
 	if err != nil {
 		return s, fmt.Errorf("database: %w", err)
 	}
-	if s.journal, err = d.decodeEffects(runID, header, seal, headers, seals); err != nil {
-		return s, err
+	log, err := columns.rows()
+	if err == nil {
+		s.journal, err = d.sealer().DecodeEffects(runID, header, log)
 	}
-	s.seal, s.rows = seal, len(seals)
+	s.seal, s.rows = header.Seal, len(log)
 	if s.rows > 0 {
-		s.seal = seals[s.rows-1]
+		s.seal = log[s.rows-1].Seal
 	}
-	return s, nil
+	return s, err
 }
 
 // Effects implements runstore.EffectStore.
@@ -140,7 +99,7 @@ func (d *effects) Effects(ctx context.Context, runID string) (*runstore.Effects,
 	if err != nil {
 		return nil, err
 	}
-	return d.clock.effectsHere(s.journal), expired(s.journal.Expires, s.now)
+	return d.clock.effectsHere(s.journal), sealedrow.Expired(s.journal.Expires, s.now)
 }
 
 // ListEffects implements runstore.EffectStore. A journal that does not verify is left out.
@@ -151,19 +110,19 @@ func (d *effects) ListEffects(ctx context.Context) (out []*runstore.Effects, err
 			SELECT run, header, seal, clock_timestamp() FROM (
 				SELECT * FROM quoin.effects ORDER BY created, run LIMIT $1
 			) e WHERE octet_length(run) <= $2 AND octet_length(header)::bigint + octet_length(seal) <= $3 ORDER BY created, run`,
-			2*runstore.MaxEffectRuns, maxID, min(d.options.maxRun, maxEffectHeader+1<<10))
+			2*runstore.MaxEffectRuns, maxID, min(d.options.maxRun, sealedrow.MaxEffectHeader+1<<10))
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var run string
-			var header, seal []byte
+			var header sealedrow.Effect
 			var now time.Time
-			if err := rows.Scan(&run, &header, &seal, &now); err != nil {
+			if err := rows.Scan(&run, &header.Header, &header.Seal, &now); err != nil {
 				return err
 			}
-			if j, err := d.decodeEffects(run, header, seal, nil, nil); err == nil && now.Before(j.Expires) {
+			if j, err := d.sealer().DecodeEffects(run, header, nil); err == nil && now.Before(j.Expires) {
 				out = append(out, d.clock.effectsHere(j))
 			}
 		}
@@ -174,7 +133,7 @@ func (d *effects) ListEffects(ctx context.Context) (out []*runstore.Effects, err
 
 // OpenEffects implements runstore.EffectStore.
 func (d *effects) OpenEffects(ctx context.Context, runID string, header *runstore.Effects) (_ runstore.EffectJournal, err error) {
-	if !idPattern.MatchString(runID) {
+	if !sealedrow.IDs.MatchString(runID) {
 		return nil, runstore.ErrNotFound
 	}
 	if err := d.ensureLease(ctx); err != nil {
@@ -200,7 +159,7 @@ func (d *effects) OpenEffects(ctx context.Context, runID string, header *runstor
 		return nil, err
 	}
 	o.journal, o.seal, o.last, o.rows, o.bytes = s.journal, s.seal, s.last, s.rows, s.bytes
-	err = expired(s.journal.Expires, s.now)
+	err = sealedrow.Expired(s.journal.Expires, s.now)
 	if err == nil || header == nil {
 		return o, err
 	}
@@ -263,7 +222,7 @@ func (o *effectJournal) claim(ctx context.Context, header *runstore.Effects) err
 func (o *effectJournal) make(ctx context.Context, header *runstore.Effects) error {
 	j := *header
 	j.RunID, j.Effects = o.run, nil
-	text, seal, err := o.d.sealEffects(&j)
+	sealed, err := o.d.sealer().EffectsHeader(&j)
 	if err != nil {
 		return err
 	}
@@ -280,7 +239,7 @@ func (o *effectJournal) make(ctx context.Context, header *runstore.Effects) erro
 				DELETE FROM quoin.effects WHERE run IN (SELECT run FROM old)
 			)
 			DELETE FROM quoin.effect_log WHERE run IN (SELECT run FROM old)`,
-			o.run, j.Created, j.Expires, text, seal, runstore.MaxEffectRuns-1)
+			o.run, j.Created, j.Expires, sealed.Header, sealed.Seal, runstore.MaxEffectRuns-1)
 		return err
 	})
 	if err != nil {
@@ -307,59 +266,51 @@ func (o *effectJournal) Put(sync bool, effects ...runstore.Effect) error {
 	ctx := o.d.ctx
 	omitted := o.journal.Omitted
 	kept := o.journal.Apply(effects...)
-	if o.unsure || o.journal.Omitted != omitted || o.rows+len(kept) > maxEffectRows || o.bytes > maxEffectLog {
+	if o.unsure || o.journal.Omitted != omitted || o.rows+len(kept) > sealedrow.MaxEffectRows || o.bytes > sealedrow.MaxEffectLog {
 		return o.rewrite(ctx, sync)
 	}
-	headers, seals, err := o.d.effectRows(o.seal, kept)
-	if err != nil || len(seals) == 0 {
+	log, size, err := o.d.sealer().Effects(o.seal, kept)
+	if err != nil || len(log) == 0 {
 		return err
 	}
-	whole, err := o.write(ctx, sync, nil, nil, headers, seals)
+	whole, err := o.write(ctx, sync, sealedrow.Effect{}, log)
 	if err != nil {
 		return err
 	}
 	if !whole { // the database has lost rows or the epoch, by a crash or a failover, or the journal is another's
 		return o.rewrite(ctx, sync)
 	}
-	o.seal, o.last, o.rows = seals[len(seals)-1], o.last+int64(len(seals)), o.rows+len(seals)
-	o.bytes += total(headers)
+	o.seal, o.last, o.rows = log[len(log)-1].Seal, o.last+int64(len(log)), o.rows+len(log)
+	o.bytes += size
 	return nil
 }
 
 // rewrite puts the journal as it is in the place of the rows that the database has. A write
 // that was given up, or made again, may still arrive: it has an epoch that is over.
 func (o *effectJournal) rewrite(ctx context.Context, sync bool) error {
-	header, seal, err := o.d.sealEffects(o.journal)
+	header, err := o.d.sealer().EffectsHeader(o.journal)
 	if err != nil {
 		return err
 	}
-	headers, seals, err := o.d.effectRows(seal, o.journal.Effects)
+	log, size, err := o.d.sealer().Effects(header.Seal, o.journal.Effects)
 	if err != nil {
 		return err
 	}
 	if err := o.fence(ctx); err != nil {
 		return err
 	}
-	whole, err := o.write(ctx, sync, header, seal, headers, seals)
+	whole, err := o.write(ctx, sync, header, log)
 	if err != nil {
 		return err
 	}
 	if !whole {
 		return runstore.ErrFenced
 	}
-	if o.seal = seal; len(seals) > 0 {
-		o.seal = seals[len(seals)-1]
+	if o.seal = header.Seal; len(log) > 0 {
+		o.seal = log[len(log)-1].Seal
 	}
-	o.last, o.rows, o.bytes = o.last+int64(len(seals)), len(seals), total(headers)
+	o.last, o.rows, o.bytes = o.last+int64(len(log)), len(log), size
 	return nil
-}
-
-// total is how many bytes there are in all.
-func total(parts [][]byte) (n int64) {
-	for _, p := range parts {
-		n += int64(len(p))
-	}
-	return n
 }
 
 // fence has this writer continue under the next epoch. A fence that is made again, or comes
@@ -390,8 +341,9 @@ func (o *effectJournal) fence(ctx context.Context) error {
 // numbers of rows only rise, so that a statement does not meet the rows that it deletes. It
 // adds none, and the journal is not whole, if the database does not have the newest, or the
 // journal is not this writer's.
-func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byte, headers, seals [][]byte) (whole bool, err error) {
-	args := []any{o.run, o.epoch, o.d.id, sync, header, seal, o.last, headers, seals, o.journal.Expires, o.seal}
+func (o *effectJournal) write(ctx context.Context, sync bool, header sealedrow.Effect, log []sealedrow.Effect) (whole bool, err error) {
+	columns := effectColumnsOf(log)
+	args := []any{o.run, o.epoch, o.d.id, sync, header.Header, header.Seal, o.last, columns.headers, columns.seals, o.journal.Expires, o.seal}
 	err = o.d.retry(ctx, func(ctx context.Context) error {
 		return o.d.pool.QueryRow(ctx, `
 			WITH durable AS (
@@ -415,7 +367,7 @@ func (o *effectJournal) write(ctx context.Context, sync bool, header, seal []byt
 			SELECT EXISTS (SELECT FROM whole) AND (SELECT count(*) FROM wrote) = coalesce(cardinality($8::bytea[]), 0)`, args...).Scan(&whole)
 	})
 	if err != nil || !whole {
-		o.unsure, o.last = true, o.last+int64(len(seals)) // rows that may be there have numbers of their own
+		o.unsure, o.last = true, o.last+int64(len(log)) // rows that may be there have numbers of their own
 	}
 	if err != nil {
 		return false, fmt.Errorf("database: %w", err)

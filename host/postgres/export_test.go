@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -333,7 +334,7 @@ func (r *Renewals) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tr
 func (*Renewals) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // Fill has the journal of a run have room for so many bytes alone.
-func Fill(c runstore.Claim, left int64) { c.(*claim).newest.bytes = maxJournal - left }
+func Fill(c runstore.Claim, left int64) { c.(*claim).newest.Bytes = sealedrow.MaxJournal - left }
 
 // TryLock takes a lock that is free.
 func TryLock(ctx context.Context, s documents.Store, name string) (taken bool, err error) {

@@ -1,17 +1,10 @@
 package postgres
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
-
-// idPattern is what a run may be called.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
-
-// maxJournal bounds what a run keeps of what has become of its calls, in bytes.
-const maxJournal = 256 << 20
 
 // claims are those that this process has. A run that is in it has one holder here,
 // whatever the database says.

@@ -16,19 +16,16 @@ func (c *conn) checkKey(ctx context.Context) error {
 	var have, identity string
 	err := c.pool.QueryRow(ctx, `
 		WITH first AS (INSERT INTO quoin.installation (key_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING key_id, identity)
-		SELECT key_id, identity FROM first UNION ALL SELECT key_id, identity FROM quoin.installation LIMIT 1`, c.keyID()).Scan(&have, &identity)
+		SELECT key_id, identity FROM first UNION ALL SELECT key_id, identity FROM quoin.installation LIMIT 1`, c.sealer().KeyID()).Scan(&have, &identity)
 	if err != nil {
 		return err
 	}
-	if have != c.keyID() {
-		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, c.keyID())
+	if have != c.sealer().KeyID() {
+		return fmt.Errorf("%w: %s there, %s here: copy the key file (state.keyFile) of a host that uses it", ErrOtherKey, have, c.sealer().KeyID())
 	}
 	c.identity = c.options.Key.StoreIdentity(identity)
 	return nil
 }
-
-// keyID is a fingerprint of the key: it tells keys apart and says nothing else.
-func (c *conn) keyID() string { return fmt.Sprintf("%x", c.options.Key.Sum("fingerprint")[:8]) }
 
 // HasKey reports whether a key was chosen for the database, so that a host must not make
 // one of its own.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Reserve implements runstore.Identified.
 func (l *lease) Reserve(ctx context.Context, id string) (release func(), err error) {
-	if !idPattern.MatchString(id) {
+	if !sealedrow.IDs.MatchString(id) {
 		return nil, runstore.ErrNotFound
 	}
 	if err := l.ensureLease(ctx); err != nil {

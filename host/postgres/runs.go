@@ -3,11 +3,11 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -41,26 +41,26 @@ type runs struct {
 
 // stored is a run as the database has it.
 type stored struct {
-	row     runRow
+	row     sealedrow.Run
 	epoch   uint64
 	owner   string // the id of a host, or empty
-	journal []journalRow
+	journal []sealedrow.Journal
 	now     time.Time // by the clock of the database
 }
 
 // read reads a run, or answers ErrNotFound.
 func (d *runs) read(ctx context.Context, id string) (s stored, err error) {
-	if !idPattern.MatchString(id) {
+	if !sealedrow.IDs.MatchString(id) {
 		return s, runstore.ErrNotFound
 	}
 	err = d.retry(ctx, func(ctx context.Context) error {
 		var bytes int64
 		var j journalColumns
 		r := &s.row
-		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.ended, &s.epoch, &s.owner, &s.now, &bytes,
-			&r.header, &r.image, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals)
+		err := d.pool.QueryRow(ctx, readRun, id, d.options.maxRun).Scan(&r.Ended, &s.epoch, &s.owner, &s.now, &bytes,
+			&r.Header, &r.Image, &r.ImageSum, &r.Seal, &j.headers, &j.bodies, &j.seals)
 		if err == nil {
-			err = checkSize(bytes, d.options.maxRun)
+			err = sealedrow.CheckSize(bytes, d.options.maxRun)
 		}
 		if err == nil {
 			s.journal, err = j.rows()
@@ -73,24 +73,16 @@ func (d *runs) read(ctx context.Context, id string) (s stored, err error) {
 	return s, err
 }
 
-// checkSize refuses a run that no host has written.
-func checkSize(bytes, most int64) error {
-	if bytes > most {
-		return corrupt(fmt.Sprintf("it has %d bytes with its journal, at most %d are written", bytes, most))
-	}
-	return nil
-}
-
 // journalColumns are the rows of a journal, column by column.
 type journalColumns struct{ headers, bodies, seals [][]byte }
 
-func (j *journalColumns) rows() ([]journalRow, error) {
+func (j *journalColumns) rows() ([]sealedrow.Journal, error) {
 	if len(j.headers) != len(j.bodies) || len(j.headers) != len(j.seals) {
-		return nil, corrupt("a journal with holes")
+		return nil, sealedrow.Corrupt("a journal with holes")
 	}
-	rows := make([]journalRow, len(j.headers))
+	rows := make([]sealedrow.Journal, len(j.headers))
 	for i := range rows {
-		rows[i] = journalRow{j.headers[i], j.bodies[i], j.seals[i]}
+		rows[i] = sealedrow.Journal{Header: j.headers[i], Body: j.bodies[i], Seal: j.seals[i]}
 	}
 	return rows, nil
 }
@@ -101,14 +93,14 @@ func (d *runs) Get(ctx context.Context, id string) (*runstore.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.row.ended {
+	if s.row.Ended {
 		return nil, runstore.ErrEnded
 	}
-	r, err := d.decodeRecord(id, &s.row, s.journal, true)
+	r, err := d.sealer().DecodeRecord(id, &s.row, s.journal, true)
 	if err != nil {
 		return nil, err
 	}
-	err = expired(r.Expires, s.now)
+	err = sealedrow.Expired(r.Expires, s.now)
 	d.clock.recordHere(r)
 	return r, err
 }
@@ -119,14 +111,14 @@ func (d *runs) Ended(ctx context.Context, id string) (*runstore.Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.row.ended {
+	if !s.row.Ended {
 		return nil, runstore.ErrNotFound
 	}
-	e, err := d.decodeEnded(id, &s.row)
+	e, err := d.sealer().DecodeEnded(id, &s.row)
 	if err != nil {
 		return nil, err
 	}
-	if err := expired(e.Expires, s.now); err != nil {
+	if err := sealedrow.Expired(e.Expires, s.now); err != nil {
 		return nil, err
 	}
 	e.Expires = d.clock.here(e.Expires)
@@ -185,19 +177,19 @@ func (d *runs) page(ctx context.Context, after string) (page []listedRun, err er
 func (d *runs) scanListed(row pgx.CollectableRow) (l listedRun, err error) {
 	var image *int
 	var now time.Time
-	var r runRow
+	var r sealedrow.Run
 	var j journalColumns
-	if err := row.Scan(&l.id, &l.bytes, &image, &now, &r.header, &r.imageSum, &r.sealed, &j.headers, &j.bodies, &j.seals); err != nil || image == nil {
+	if err := row.Scan(&l.id, &l.bytes, &image, &now, &r.Header, &r.ImageSum, &r.Seal, &j.headers, &j.bodies, &j.seals); err != nil || image == nil {
 		return l, err
 	}
 	journal, err := j.rows()
 	if err == nil {
-		l.record, err = d.decodeRecord(l.id, &r, journal, false)
+		l.record, err = d.sealer().DecodeRecord(l.id, &r, journal, false)
 	}
 	if err == nil {
 		r := l.record
 		r.ImageBytes = *image
-		err = expired(r.Expires, now)
+		err = sealedrow.Expired(r.Expires, now)
 		d.clock.recordHere(r)
 	}
 	switch {

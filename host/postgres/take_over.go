@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // Claim implements runstore.Store. A run that this host owns in the database and no claim
 // of this process has is free: the answer to an earlier claim or release was lost.
 func (d *runs) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	if !idPattern.MatchString(id) {
+	if !sealedrow.IDs.MatchString(id) {
 		return nil, runstore.ErrNotFound
 	}
 	if err := d.ensureLease(ctx); err != nil {

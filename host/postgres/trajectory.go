@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -115,7 +116,7 @@ func signal(c chan struct{}) {
 
 // Record implements trajectory.Sink.
 func (t *Trajectory) Record(e trajectory.Event) error {
-	if !idPattern.MatchString(e.RunID) {
+	if !sealedrow.IDs.MatchString(e.RunID) {
 		return fmt.Errorf("%w: run id %.80q, expected letters, digits, '_' and '-'", trajectory.ErrUnknownRun, e.RunID)
 	}
 	line, err := trajectory.Encode(e)

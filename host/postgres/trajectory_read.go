@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/sealedrow"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -45,7 +46,7 @@ func (t *Trajectory) Read(s codemode.Session, runID string) (*trajectory.Run, er
 
 // Find is Read without a check of the session, for callers that may see all runs.
 func (t *Trajectory) Find(runID string) (*trajectory.Run, error) {
-	if !idPattern.MatchString(runID) {
+	if !sealedrow.IDs.MatchString(runID) {
 		return nil, fmt.Errorf("%w: run id %.80q, expected letters, digits, '_' and '-'", trajectory.ErrUnknownRun, runID)
 	}
 	t.waitRecorded()

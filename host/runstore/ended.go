@@ -65,7 +65,7 @@ func (d folder) makeRoom(size int64) error {
 	for _, info := range known {
 		sizes = append(sizes, info.Size())
 	}
-	for _, info := range known[:room(sizes, size)] {
+	for _, info := range known[:Superfluous(sizes, size)] {
 		if err := ignore(os.Remove(filepath.Join(d.path, info.Name())), fs.ErrNotExist); err != nil {
 			return err
 		}

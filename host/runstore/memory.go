@@ -122,7 +122,7 @@ func (m *Memory) end(e *Ended) error {
 	for _, known := range m.ended {
 		sizes = append(sizes, int64(len(known.Result)))
 	}
-	m.ended = append(slices.Delete(m.ended, 0, room(sizes, int64(len(e.Result)))), e)
+	m.ended = append(slices.Delete(m.ended, 0, Superfluous(sizes, int64(len(e.Result)))), e)
 	return nil
 }
 

@@ -294,9 +294,9 @@ const (
 	MaxEndedBytes = 64 << 20 // of the results, as JSON
 )
 
-// room returns how many of the results, oldest first, have to go before another of
+// Superfluous returns how many of the results, oldest first, have to go before another of
 // size bytes fits.
-func room(sizes []int64, size int64) (drop int) {
+func Superfluous(sizes []int64, size int64) (drop int) {
 	total := size
 	for _, n := range sizes {
 		total += n

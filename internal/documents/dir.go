@@ -31,6 +31,7 @@ type DirOptions struct {
 // Dir is a Store in a directory, a file of mode 0600 for each document. It survives the
 // process, and several processes may use it.
 type Dir struct {
+	*FileLocks
 	path     string
 	options  DirOptions
 	times    times
@@ -52,7 +53,7 @@ func OpenDir(path string, o DirOptions) (*Dir, error) {
 			return nil, err
 		}
 	}
-	return &Dir{path: path, options: o, times: defaultTimes}, nil
+	return &Dir{FileLocks: NewFileLocks(path), path: path, options: o, times: defaultTimes}, nil
 }
 
 // Location implements Store: it is the path of the file.
@@ -76,7 +77,7 @@ func (d *Dir) write(ctx context.Context, name string, content []byte, expires ti
 	if len(content) > d.options.MaxBytes {
 		return TooLarge(d.Location(name), len(content), d.options.MaxBytes)
 	}
-	if err := d.checkLocks(ctx); err != nil {
+	if err := d.Check(ctx); err != nil {
 		return err
 	}
 	if d.options.Late {
@@ -175,7 +176,7 @@ func (d *Dir) Counts(context.Context) (map[string]int, error) {
 
 // Remove implements Store.
 func (d *Dir) Remove(ctx context.Context, names ...string) error {
-	if err := d.checkLocks(ctx); err != nil {
+	if err := d.Check(ctx); err != nil {
 		return err
 	}
 	removed := 0

@@ -93,6 +93,12 @@ func (f *File) Contents(ctx context.Context) (c Contents, err error) {
 	return c, err
 }
 
+// Entries returns everything that is stored as entries of a Log.
+func (f *File) Entries(ctx context.Context) (entries [][]byte, err error) {
+	err = f.view(ctx, func() { entries = f.t.rewritten() })
+	return entries, err
+}
+
 // Swap implements Movable.
 func (f *File) Swap(ctx context.Context, old, next Contents) error {
 	f.mu.Lock()

@@ -52,7 +52,7 @@ type passage struct {
 }
 
 // quoted is what a passage names rather than says: code, and texts in quotes.
-var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|“[^”]*”")
+var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|“[^”]*”|BEGIN IMMEDIATE")
 
 // documented is the name that a doc comment starts with, if it is not exported.
 var documented = regexp.MustCompile(`^(?:begin|nobody) `)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/quoinhq/quoin/internal/durable"
@@ -13,18 +14,28 @@ import (
 // lockExt is the extension of files that are locked.
 const lockExt = ".lock"
 
+// FileLocks are locks of the processes of one machine, a file for each. A lock ends with its
+// process, and with its file.
+type FileLocks struct{ folder string }
+
+// NewFileLocks returns the locks in a folder, which is made with the first of them.
+func NewFileLocks(folder string) *FileLocks { return &FileLocks{folder} }
+
 // lockedFile is a lock that a process holds.
 type lockedFile struct {
 	lock *durable.FileLock
 	path string
 }
 
-// Lock implements Store. The lock ends with the process, and with its file.
-func (d *Dir) Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error) {
+// Lock is Lock of a Store.
+func (l *FileLocks) Lock(ctx context.Context, name string) (held context.Context, unlock func(), err error) {
 	if err := CheckName(name); err != nil {
 		return nil, nil, err
 	}
-	f := lockedFile{path: d.Location(strings.TrimSuffix(name, lockExt) + lockExt)}
+	if err := os.MkdirAll(l.folder, 0o700); err != nil {
+		return nil, nil, err
+	}
+	f := lockedFile{path: filepath.Join(l.folder, strings.TrimSuffix(name, lockExt)+lockExt)}
 	f.lock = durable.NewLock(f.path)
 	for {
 		if err := f.lock.Lock(ctx, false); err != nil {
@@ -37,7 +48,7 @@ func (d *Dir) Lock(ctx context.Context, name string) (held context.Context, unlo
 			return nil, nil, err
 		}
 	}
-	return WithLock(ctx, d.path, f), f.unlock, nil
+	return WithLock(ctx, l.folder, f), f.unlock, nil
 }
 
 // unlock gives the lock back. It removes the file while it holds the lock, so that a process
@@ -49,10 +60,10 @@ func (f lockedFile) unlock() {
 	_ = f.lock.Close() // a lock that cannot be given back ends with its process
 }
 
-// checkLocks refuses a writer if its lock is gone. Where the file of a lock was
-// removed, another process may have made and locked it again.
-func (d *Dir) checkLocks(ctx context.Context) error {
-	for _, f := range Locks[lockedFile](ctx, d.path) {
+// Check refuses the writer of ctx with ErrLockLost if a lock is gone. Where the file of a lock
+// was removed, another process may have made and locked it again.
+func (l *FileLocks) Check(ctx context.Context) error {
+	for _, f := range Locks[lockedFile](ctx, l.folder) {
 		if !f.lock.Holds(f.path) {
 			return fmt.Errorf("%s: %w", f.path, ErrLockLost)
 		}

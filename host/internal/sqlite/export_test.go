@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/quoinhq/quoin/internal/documents"
+)
+
+// ErrInjected is a fault that a test has asked for.
+var ErrInjected = errors.New("a fault of the test")
+
+// Faults has a step of a DB fail.
+type Faults struct {
+	mu    sync.Mutex
+	left  int // steps until it fails; 0: none does
+	after bool
+}
+
+// Faulty has the steps of a DB fail as the faults say.
+func Faulty(o Options) (Options, *Faults) {
+	f := &Faults{}
+	o.fault = f.do
+	return o, f
+}
+
+// Set has the nth step from now fail, before or after it takes effect.
+func (f *Faults) Set(n int, after bool) (end func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.after = n, after
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		reached := f.left <= 0
+		f.left = 0
+		return reached
+	}
+}
+
+func (f *Faults) do(step func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left--
+	if f.left != 0 {
+		return step()
+	}
+	if f.after {
+		return errors.Join(ErrInjected, step())
+	}
+	return ErrInjected
+}
+
+// Documents returns the store of a purpose.
+func (d *DB) Documents(purpose string, o documents.DirOptions) documents.Store {
+	return d.documents(Purpose(purpose), o)
+}
+
+// Stepping has do make each step of a DB.
+func Stepping(o Options, do func(func() error) error) Options {
+	o.fault = do
+	return o
+}
+
+// QuickCheck says what is wrong with the file, or ok.
+func (d *DB) QuickCheck() (says string) {
+	err := d.read(d.ctx, func(q querier) error { return q.row(`PRAGMA quick_check`, nil, &says) })
+	if err != nil {
+		return err.Error()
+	}
+	return says
+}
+
+// Change makes a statement as another program does.
+func (d *DB) Change(statement string) error {
+	return d.write(d.ctx, 0, func(t *tx) error {
+		_, err := t.exec(statement)
+		return err
+	})
+}
