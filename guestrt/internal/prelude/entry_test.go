@@ -227,3 +227,12 @@ func TestNamespacesCannotTakeTheGlobals(t *testing.T) {
 		}
 	}
 }
+
+func TestConsoleTimers(t *testing.T) {
+	g := newPlain(t)
+	g.load("async () => { console.time('t'); await tools.call('a'); console.timeEnd('t') }", noConfig)
+	g.wait(50)
+	if r := g.turn([]wire.Settlement{{ID: 1, OK: true}}); len(r.Output) != 1 || r.Output[0] != `["text","t: 50ms"]` {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -177,8 +177,18 @@ interface Console {
   error(...values: unknown[]): void;
   trace(...values: unknown[]): void;
   dir(value?: unknown): void;
+  dirxml(...values: unknown[]): void;
   table(value?: unknown): void;
   assert(condition?: unknown, ...values: unknown[]): void;
+  clear(): void;
+  group(...values: unknown[]): void;
+  groupCollapsed(...values: unknown[]): void;
+  groupEnd(): void;
+  count(label?: string): void;
+  countReset(label?: string): void;
+  time(label?: string): void;
+  timeLog(label?: string, ...values: unknown[]): void;
+  timeEnd(label?: string): void;
 }
 
 /** Writes bounded lines into the output. */

@@ -16,7 +16,7 @@ export function startClock(): void {
  * Milliseconds since the run began, suspended time included. It is made of the wall
  * clock, which another machine, or an operator, may have set back.
  */
-function now(): number {
+export function now(): number {
   const time = $.now() - origin;
   if (time > latest) latest = time;
   return latest;

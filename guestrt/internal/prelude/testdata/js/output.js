@@ -116,6 +116,26 @@ return 0
 //out ["text", "[assert] yes 1"]
 //out ["text", "[assert] assertion failed"]
 
+//// console groups, counts and timers
+console.group("outer", 1); console.log("a"); console.groupCollapsed(); console.warn("b"); console.groupEnd(); console.groupEnd(); console.groupEnd(); console.log("c")
+console.count(); console.count("x"); console.count(); console.countReset(); console.count(); console.countReset("none"); console.count("__proto__"); console.clear(); console.dirxml("d", 1)
+console.timeLog("none", 1); console.timeEnd({a: 1})
+for (let i = 0; i < 100; i++) console.group()
+console.log("deep")
+//out ["text", "outer 1"]
+//out ["text", "  a"]
+//out ["text", "    [warn] b"]
+//out ["text", "c"]
+//out ["text", "default: 1"]
+//out ["text", "x: 1"]
+//out ["text", "default: 2"]
+//out ["text", "default: 1"]
+//out ["text", "__proto__: 1"]
+//out ["text", "d 1"]
+//out ["text", "none: no such timer 1"]
+//out ["text", "{\"a\":1}: no such timer"]
+//out ["text", "                                        deep"]
+
 //// console never throws
 console.log({get a() { throw 1 }, b: 2}, {toJSON() { throw 1 }}, new Proxy({}, {ownKeys() { throw 1 }}))
 const r = Proxy.revocable({}, {}); r.revoke(); console.log(r.proxy)
