@@ -11,7 +11,7 @@
 //		fmt.Println(r.Name, r.Problems, r.NotExercised)
 //	}
 //
-// Tests in Go use package pluginstest; everybody else "quoin plugin conformance".
+// Tests in Go call [Exercise]; all others run "quoin plugin conformance".
 //
 // # Nouns
 //

@@ -127,7 +127,7 @@ func (e *exam) fits(namespace string, scope *namespaces.Scope) {
 // its own affair, as long as a host could use it.
 func hooks(e *exam) {
 	c := protocol.ToolCall{
-		Kind: "tool", ToolID: "quoin:pluginstest:no_such_tool", Source: "quoin", Owner: "pluginstest", ToolName: "no_such_tool",
+		Kind: "tool", ToolID: "quoin:conformance:no_such_tool", Source: "quoin", Owner: "conformance", ToolName: "no_such_tool",
 		Params: json.RawMessage(`{}`), Run: protocol.RunContext(run), CallID: "call-hook",
 	}
 	own := e.process.Describe().Capabilities

@@ -29,11 +29,17 @@ import (
 
 	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/plugins/protocol/protocolpb"
+	"github.com/quoinhq/quoin/sdk"
 )
 
-// TestMain lets the test binary be the plugin.
+// TestMain lets the test binary be the plugins under test.
 func TestMain(m *testing.M) {
-	if os.Getenv(protocol.EnvPluginDir) != "" {
+	switch id := filepath.Base(os.Getenv(protocol.EnvPluginDir)); id {
+	case ".": // no plugin
+	case "good", "bad":
+		sdk.Serve(testPlugin(id))
+		return
+	default:
 		sloppyMain()
 		return
 	}

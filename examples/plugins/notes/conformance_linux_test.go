@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/plugins/conformance"
-	"github.com/quoinhq/quoin/plugins/pluginstest"
 )
 
 // installed builds the plugin into a folder of the test's.
@@ -27,7 +26,7 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pluginstest.Exercise(t, installed(t), &pluginstest.Options{Declaration: declaration})
+	conformance.Exercise(t, installed(t), &conformance.Options{Declaration: declaration})
 }
 
 // TestALargeMessage: nearly the largest result that there may be.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/quoinhq/quoin/plugins/conformance"
-	"github.com/quoinhq/quoin/plugins/pluginstest"
 )
 
 // Main runs the tests, or the plugin's main function where a host, such as
@@ -49,5 +48,5 @@ func Conformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pluginstest.Exercise(t, dir, &pluginstest.Options{Declaration: declaration})
+	conformance.Exercise(t, dir, &conformance.Options{Declaration: declaration})
 }

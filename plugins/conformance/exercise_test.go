@@ -1,6 +1,6 @@
 //go:build linux
 
-package pluginstest
+package conformance
 
 import (
 	"context"
@@ -14,19 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/quoinhq/quoin/plugins/conformance"
-	"github.com/quoinhq/quoin/plugins/protocol"
 	"github.com/quoinhq/quoin/sdk"
 )
-
-// TestMain lets the test binary stand in for the plugins under test.
-func TestMain(m *testing.M) {
-	if os.Getenv(protocol.EnvPluginDir) != "" {
-		sdk.Serve(testPlugin(filepath.Base(os.Getenv(protocol.EnvPluginDir))))
-		return
-	}
-	os.Exit(m.Run())
-}
 
 type in struct {
 	N int `json:"n,omitempty"`
@@ -88,7 +77,7 @@ func addMemory(p *sdk.Plugin, whole bool) {
 	})
 }
 
-func install(t *testing.T, id string) string {
+func installOwn(t *testing.T, id string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id)
 	self, err := os.Executable()
@@ -103,7 +92,7 @@ func install(t *testing.T, id string) string {
 		t.Fatal(err)
 	}
 	declaration := `{"private": [{"tool": "keep", "input": {"n": 7}, "shows": {"tool": "kept", "input": {}}}]}`
-	if err := os.WriteFile(filepath.Join(dir, conformance.DeclarationName), []byte(declaration), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, DeclarationName), []byte(declaration), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(self, filepath.Join(dir, "plugin")); err != nil {
@@ -112,10 +101,10 @@ func install(t *testing.T, id string) string {
 	return dir
 }
 
-func TestAGoodPluginPasses(t *testing.T) { Exercise(t, install(t, "good"), nil) }
+func TestAGoodPluginPasses(t *testing.T) { Exercise(t, installOwn(t, "good"), nil) }
 
 func TestABadPluginIsFoundOut(t *testing.T) {
-	report, err := conformance.Check(t.Context(), install(t, "bad"), nil)
+	report, err := Check(t.Context(), installOwn(t, "bad"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +125,7 @@ func TestABadPluginIsFoundOut(t *testing.T) {
 }
 
 func TestAMissingPluginIsAnError(t *testing.T) {
-	if _, err := conformance.Check(t.Context(), t.TempDir(), nil); err == nil {
+	if _, err := Check(t.Context(), t.TempDir(), nil); err == nil {
 		t.Error("an empty folder was examined")
 	}
 }
