@@ -78,3 +78,9 @@ func (d *DB) Change(statement string) error {
 		return err
 	})
 }
+
+// Checkpoint moves what is in the log into the file.
+func (d *DB) Checkpoint() error {
+	_, err := d.writer.pool.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	return err
+}

@@ -168,14 +168,23 @@ func (f *file) read(ctx context.Context, do func(querier) error) error {
 	return explained(err)
 }
 
-// vacuum gives the room that was freed back to the disk, some at a time.
+// minFree is how many pages that are not in use are left for later, and vacuumed how many are
+// given back at a time.
+const (
+	minFree  = 4096
+	vacuumed = 1000
+)
+
+// vacuum gives room that was freed back to the disk, if it is a quarter of the file.
 func (f *file) vacuum() error {
-	for free := 1; free > 0; {
+	for more := true; more; {
 		err := f.writeLazily(context.Background(), maxWriteBytes, func(t *tx) error {
-			if _, err := t.exec(`PRAGMA incremental_vacuum(1000)`); err != nil {
-				return err
+			var free, pages int
+			err := errors.Join(t.row(`PRAGMA freelist_count`, nil, &free), t.row(`PRAGMA page_count`, nil, &pages))
+			if more = err == nil && free > max(minFree, pages/4); more {
+				_, err = t.exec(fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, vacuumed))
 			}
-			return t.row(`PRAGMA freelist_count`, nil, &free)
+			return err
 		})
 		if err != nil {
 			return err

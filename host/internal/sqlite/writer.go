@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -32,11 +34,12 @@ type writer struct {
 	closed bool
 }
 
-// write is one write of a caller.
+// write is one write of a caller, who waits until it is done: do shares variables with it.
 type write struct {
 	do    func(*tx) error
-	lazy  bool // it may be lost with the machine
-	bytes int  // about
+	lazy  bool        // it may be lost with the machine
+	bytes int         // about
+	taken atomic.Bool // by the writer, or back by the caller
 	err   error
 	done  chan struct{}
 }
@@ -61,7 +64,7 @@ func newWriter(pool *sql.DB, conn *sql.Conn, fault func(func() error) error) *wr
 	return w
 }
 
-// submit makes a write, and waits for it until ctx ends: then it may count all the same.
+// submit makes a write. If ctx ends before its turn has come, it is not made.
 func (w *writer) submit(ctx context.Context, op *write) error {
 	op.done = make(chan struct{})
 	if err := w.enqueue(ctx, op); err != nil {
@@ -70,7 +73,10 @@ func (w *writer) submit(ctx context.Context, op *write) error {
 	select {
 	case <-op.done:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		if op.taken.CompareAndSwap(false, true) {
+			return context.Cause(ctx)
+		}
+		<-op.done
 	}
 	var refused refusal
 	if errors.As(op.err, &refused) {
@@ -122,6 +128,7 @@ func (w *writer) run() {
 		}
 		var batch []*write
 		batch, next = w.gather(first)
+		batch = slices.DeleteFunc(batch, func(op *write) bool { return !op.taken.CompareAndSwap(false, true) })
 		w.commit(batch)
 		for _, op := range batch {
 			close(op.done)
@@ -153,6 +160,9 @@ func (w *writer) gather(first *write) (batch []*write, next *write) {
 // commit makes writes in one transaction. If that fails each has one of its own, so that it
 // fails for itself alone.
 func (w *writer) commit(batch []*write) {
+	if len(batch) == 0 {
+		return
+	}
 	err := w.transaction(batch)
 	if err == nil {
 		return
