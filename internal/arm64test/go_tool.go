@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,7 @@ func beGoCommand(args []string) {
 }
 
 func goCommand(args []string) error {
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-pgo=") })
 	pkg := ""
 	if len(args) > 0 {
 		pkg = strings.TrimPrefix(strings.TrimPrefix(args[len(args)-1], modulePath), "./")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -110,6 +111,20 @@ func number(t *testing.T, hexadecimal string) int {
 func TestGoCommandRefuses(t *testing.T) {
 	for _, args := range [][]string{nil, {"build"}, {"run", "./testdata/x"}, {"list", "-deps", "."}, {"build", "-o", t.TempDir() + "/x", "./absent"}} {
 		if err := goCommand(args); err == nil || !strings.Contains(err.Error(), "no Go toolchain") {
+			t.Errorf("go %v: %v", args, err)
+		}
+	}
+}
+
+// The machine hands out a worker for each of the commands with which tests build one.
+func TestGoCommandHandsOutWorkers(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "worker")
+	for _, args := range [][]string{
+		{"run", "-pgo=off", modulePath + optimizeTool, "-o", to},
+		{"run", "-pgo=off", modulePath + nativeTool, "-o", to},
+		{"build", "-trimpath", "-o", to, modulePath + workerProgram},
+	} {
+		if err := goCommand(args); err == nil || !strings.Contains(err.Error(), "no program "+workerProgram) {
 			t.Errorf("go %v: %v", args, err)
 		}
 	}
