@@ -75,7 +75,7 @@ func TestOutputLimitKeepsAPrefix(t *testing.T) {
 // TestOmittedBytesAreExact: also of more items than anyone would read.
 func TestOmittedBytesAreExact(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{})
+	h := start(t, host.Config{Settings: host.Settings{Timeout: time.Minute}})
 	for _, n := range []int{10_000, 60_000} {
 		r := exec(h, `for (let i = 0; i < `+itoa(n)+`; i++) text("0123456789"); return 1`)
 		wantFailure(t, r, codemode.CodeOutputLimit, "", codemode.PhaseGuest)

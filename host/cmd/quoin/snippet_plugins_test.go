@@ -15,6 +15,11 @@ func TestUnaskedPluginsAreNamed(t *testing.T) {
 	hosttest.Serial(t, "it sets variables of the environment")
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	guest, err := hosttest.Guest() // this program does not serve as one with the race detector
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("QUOIN_GUEST_PATH", guest)
 	dir := paths.NextToExecutable()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -245,6 +245,7 @@ func check(t *testing.T, err error) {
 func TestIgnored(t *testing.T) {
 	t.Parallel()
 	l := &loop{Options: Options{Folder: &pluginbuild.Folder{Go: true, Ignore: []string{"dist", "./gen"}, Manifest: manifest.Manifest{Command: "./bin/demo"}}}}
+	l.noteFolder()
 	for p, want := range map[string]bool{
 		"bin/demo": true, "dist": true, "gen": true, "testdata": true, "main_test.go": true, "sub/a_test.go": true, "README.md": true, "dev.log": true,
 		"main.go": false, "words.txt": false, "plugin.json": false, "dev.ts": false, "bin/other": false, "dev.json5": false,
@@ -254,8 +255,44 @@ func TestIgnored(t *testing.T) {
 		}
 	}
 	l.Folder.Go = false // the command is a source then
+	l.noteFolder()
 	if l.ignored("bin/demo") {
 		t.Error("a script is ignored")
+	}
+}
+
+// TestTheWatcherAsksDuringABuild, which reads the folder again: under the race detector.
+func TestTheWatcherAsksDuringABuild(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	save(t, dir, "plugin.json", `{"id": "demo", "version": "1.0.0", "protocol": 2, "command": "./demo.sh"}`)
+	save(t, dir, "demo.sh", "#!/bin/sh\n")
+	folder, err := pluginbuild.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loop{Options: Options{Folder: folder}}
+	l.noteFolder()
+	asked, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(asked)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				l.ignored("words.txt")
+			}
+		}
+	}()
+	for range 3 {
+		_, err = folder.Build(t.Context(), t.TempDir()) // whatever comes of it, it has read the folder
+		l.noteFolder()
+	}
+	close(stop)
+	<-asked
+	if err == nil && l.ignored("demo.sh") {
+		t.Error("the script is ignored")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
@@ -63,6 +64,7 @@ func Run(ctx context.Context, o Options) error {
 		o.Generation = o.Folder.Build
 	}
 	l := &loop{Options: o, own: map[string]bool{}}
+	l.noteFolder()
 	w, err := watch(watching, o.Folder.Dir, l.ignored)
 	if err != nil {
 		return err
@@ -83,16 +85,25 @@ type loop struct {
 	typed  bool            // it was said that there are types for editors
 	failed bool            // what was saved last is not in service
 	own    map[string]bool // files that the session itself writes
+	// folder is what the newest build found in the folder: the watcher asks while a build, which
+	// reads the folder again, changes Folder.
+	folder atomic.Pointer[pluginbuild.Folder]
+}
+
+// noteFolder has the watcher know the folder as it is now.
+func (l *loop) noteFolder() {
+	now := *l.Folder
+	l.folder.Store(&now)
 }
 
 // ignored says which files have no part in the plugin.
 func (l *loop) ignored(p string) bool {
-	name := path.Base(p)
-	if l.Folder.Builds() && p == path.Clean(filepath.ToSlash(l.Folder.Manifest.Command)) {
+	name, folder := path.Base(p), l.folder.Load()
+	if folder.Builds() && p == path.Clean(filepath.ToSlash(folder.Manifest.Command)) {
 		return true // the author's own build of it, or the build command's
 	}
 	return p == "testdata" || p == celltypes.ConfigName || strings.HasSuffix(name, "_test.go") || slices.Contains([]string{".md", ".log"}, path.Ext(name)) ||
-		printedInto(filepath.Join(l.Folder.Dir, p)) || slices.ContainsFunc(l.Folder.Ignore, func(i string) bool { return p == path.Clean(i) })
+		printedInto(filepath.Join(folder.Dir, p)) || slices.ContainsFunc(folder.Ignore, func(i string) bool { return p == path.Clean(i) })
 }
 
 // printedInto reports whether a file takes what this process prints.
@@ -220,6 +231,7 @@ func (l *loop) swap(ctx context.Context, saves []string) (bool, error) {
 		return false, err
 	}
 	found, err := l.Generation(ctx, into)
+	l.noteFolder()
 	if err != nil {
 		return false, errors.Join(l.refused(ctx, notBuilt(err), err), os.RemoveAll(into))
 	}
