@@ -62,8 +62,8 @@ var plan = []job{
 	{Name: "engine with addresses of 39 bits", Package: engineTests, Addresses: 39, Args: []string{"-test.skip=" + children}},
 	{Name: "engine", Package: engineTests, User: true},
 	{Name: "hostile corpus", Package: hostileTests, User: true, Builds: []string{workerProgram}, Args: []string{"-test.run=TestCorpus"}, Chosen: []string{"-every=20"}},
-	{Name: "workers", Package: poolTests, User: true, Long: true, Args: []string{"-test.skip=" + noToolchain}},
-	{Name: "workers as root", Package: poolTests, Long: true, Args: []string{"-test.skip=" + noToolchain}},
+	{Name: "workers", Package: poolTests, User: true, Long: true, Builds: []string{workerProgram}, Args: []string{"-test.skip=" + noToolchain}},
+	{Name: "workers as root", Package: poolTests, Long: true, Builds: []string{workerProgram}, Args: []string{"-test.skip=" + noToolchain}},
 	{Name: "doctor", Package: hostProgram, Program: true, User: true, Builds: []string{workerProgram}, Args: []string{"doctor"}, Says: "tier A:"},
 
 	{Name: "native: seal", Package: sealTests, Native: true, User: true},
