@@ -194,7 +194,7 @@ func (d *DB) Documents(purpose, told string, o documents.DirOptions) documents.S
 }
 
 // SignInDocuments are what SignIns keeps sign-ins in.
-func (d *DB) SignInDocuments() (documents.Store, error) { return d.signIns() }
+func (d *DB) SignInDocuments() (documents.Store, error) { return d.state().SignInDocuments() }
 
 // Late keeps statements that a host gives up, as a network does that delivers what it was
 // sent when it is asked for no more.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -45,13 +44,9 @@ func (c *changes) look() {
 	}
 }
 
-// watch returns a channel that receives after there may have been changes of a purpose without
-// an extension, until ctx ends.
-func (c *changes) watch(ctx context.Context, d *DB, purpose string) <-chan struct{} {
-	return c.watchKind(ctx, d, kind{purpose: purpose})
-}
-
-func (c *changes) watchKind(ctx context.Context, d *DB, k kind) <-chan struct{} {
+// watch returns a channel that receives after there may have been changes of a kind, until ctx
+// ends.
+func (c *changes) watch(ctx context.Context, d *DB, k kind) <-chan struct{} {
 	heard := c.watchers.Add(ctx, k.of())
 	c.start.Do(func() {
 		c.counts = d.changeCounts()
@@ -132,5 +127,5 @@ func (d *DB) changeCounts() map[kind]int64 {
 		}
 		return nil
 	}
-	return maps.Clone(counts)
+	return counts
 }

@@ -72,9 +72,15 @@ func (c *claim) create(t *tx, r *runstore.Record, row *sealedrow.Run, epoch uint
 	err = t.row(`INSERT INTO runs (id, epoch, owner, generation, expires, timer_due) VALUES (?, ?, ?, ?, ?, ?) RETURNING n`,
 		[]any{r.ID, int64(epoch), c.d.process.id, int64(r.Generation), micros(r.Expires), microsOrNull(r.TimerDue)}, &c.n)
 	if err == nil {
-		_, err = t.exec(`INSERT INTO records (n, header, image_sum, seal, image) VALUES (?, ?, ?, ?, ?)`, c.n, row.Header, row.ImageSum, row.Seal, row.Image)
+		err = insertRecord(t, c.n, row)
 	}
 	return epoch, err
+}
+
+// insertRecord adds the record or the result of a run.
+func insertRecord(t *tx, n int64, row *sealedrow.Run) error {
+	_, err := t.exec(`INSERT INTO records (n, header, image_sum, seal, image) VALUES (?, ?, ?, ?, ?)`, n, row.Header, row.ImageSum, row.Seal, row.Image)
+	return err
 }
 
 // room refuses a run beyond the maximum.

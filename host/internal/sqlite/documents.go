@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quoinhq/quoin/host/internal/statedocs"
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
@@ -27,7 +28,7 @@ type documentStore struct {
 var _ documents.Store = (*documentStore)(nil)
 
 // documents returns the store of a purpose.
-func (d *DB) documents(of Purpose, o documents.DirOptions) *documentStore {
+func (d *DB) documents(of statedocs.Purpose, o documents.DirOptions) *documentStore {
 	purpose := string(of)
 	folder := filepath.Join(d.locks, strings.ReplaceAll(purpose, " ", "-"))
 	return &documentStore{d: d, purpose: purpose, maxBytes: cmp.Or(o.MaxBytes, documents.DefaultMaxBytes), transient: o.Transient, locks: documents.NewFileLocks(folder)}
@@ -257,5 +258,5 @@ func (s *documentStore) Lock(ctx context.Context, name string) (held context.Con
 
 // Watch implements documents.Store.
 func (s *documentStore) Watch(ctx context.Context, ext string) <-chan struct{} {
-	return s.d.changes.watchKind(ctx, s.d, kind{s.purpose, ext})
+	return s.d.changes.watch(ctx, s.d, kind{s.purpose, ext})
 }

@@ -19,7 +19,7 @@ func TestDocuments(t *testing.T) {
 	documentstest.Run(t, func(t *testing.T, transient bool) (a, b documents.Store) {
 		n++
 		purpose, o := fmt.Sprintf("tests %d", n), documents.DirOptions{MaxBytes: documentstest.MaxBytes, Transient: transient}
-		return one.Documents(purpose, o), other.Documents(purpose, o)
+		return one.DocumentsOf(purpose, o), other.DocumentsOf(purpose, o)
 	}, func(t *testing.T, _ documents.Store, lock string) {
 		files, err := filepath.Glob(filepath.Join(dir, "locks", "*", lock+".lock"))
 		if err != nil || len(files) != 1 {

@@ -13,7 +13,6 @@ import (
 const (
 	codeError    = 1
 	codeBusy     = 5
-	codeLocked   = 6
 	codeReadOnly = 8
 	codeIO       = 10
 	codeCorrupt  = 11
@@ -30,16 +29,12 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &failed) && failed.Code()&0xff == code
 }
 
-// isBusy reports whether another process has written for too long.
-func isBusy(err error) bool { return isCode(err, codeBusy) || isCode(err, codeLocked) }
-
 // advice is what an operator can do about a failure, by its code.
 var advice = map[int]struct {
 	as   error // what callers tell it apart by
 	says string
 }{
-	codeBusy:     {runstore.ErrUnavailable, "another process writes to the state and does not end: look with quoin state ls, and end the process that is stopped"},
-	codeLocked:   {runstore.ErrUnavailable, "another process writes to the state and does not end: look with quoin state ls, and end the process that is stopped"},
+	codeBusy:     {runstore.ErrUnavailable, "another process writes to the state and does not end: continue it or end it"},
 	codeReadOnly: {runstore.ErrUnavailable, "the state cannot be written: make the folder and its files writable for this user"},
 	codeIO:       {runstore.ErrUnavailable, "the disk of the state fails"},
 	codeFull:     {runstore.ErrUnavailable, "the disk of the state is full: make room on it"},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/quoinhq/quoin/host/internal/statedocs"
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
@@ -51,9 +52,9 @@ func (f *Faults) do(step func() error) error {
 	return ErrInjected
 }
 
-// Documents returns the store of a purpose.
-func (d *DB) Documents(purpose string, o documents.DirOptions) documents.Store {
-	return d.documents(Purpose(purpose), o)
+// DocumentsOf returns the store of a purpose.
+func (d *DB) DocumentsOf(purpose string, o documents.DirOptions) documents.Store {
+	return d.documents(statedocs.Purpose(purpose), o)
 }
 
 // Stepping has do make each step of a DB.

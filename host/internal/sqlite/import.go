@@ -7,7 +7,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/quoinhq/quoin/host/internal/sealedrow"
+	"github.com/quoinhq/quoin/host/internal/statedocs"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -35,20 +35,20 @@ func (f *file) importOnce(ctx context.Context, origin string, do func(*tx) error
 	return imported && err == nil, err
 }
 
-// Run adds a suspended run. Its next claim has an epoch beyond that of the record. A run with a
-// time at which it was woken is due.
-func (i *Importer) Run(r *runstore.Record, woken time.Time) error {
+// Run adds a suspended run. Its next claim has an epoch beyond the epoch of the record. The run is
+// due: a host looks once whether the run can continue, whatever its marks in the other state were.
+func (i *Importer) Run(r *runstore.Record) error {
 	row, err := i.d.seal.Record(r, r.Epoch)
 	if err != nil {
 		return err
 	}
 	var n int64
 	err = i.t.row(`INSERT INTO runs (id, epoch, generation, expires, timer_due, woken, woken_epoch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?2) RETURNING n`,
-		[]any{r.ID, int64(r.Epoch), int64(r.Generation), micros(r.Expires), microsOrNull(r.TimerDue), microsOrNull(woken)}, &n)
+		[]any{r.ID, int64(r.Epoch), int64(r.Generation), micros(r.Expires), microsOrNull(r.TimerDue), now()}, &n)
 	if err != nil {
 		return err
 	}
-	return i.record(n, row)
+	return insertRecord(i.t, n, row)
 }
 
 // Ended adds the result of a run.
@@ -62,12 +62,7 @@ func (i *Importer) Ended(e *runstore.Ended) error {
 	if err != nil {
 		return err
 	}
-	return i.record(n, row)
-}
-
-func (i *Importer) record(n int64, row *sealedrow.Run) error {
-	_, err := i.t.exec(`INSERT INTO records (n, header, image_sum, seal, image) VALUES (?, ?, ?, ?, ?)`, n, row.Header, row.ImageSum, row.Seal, row.Image)
-	return err
+	return insertRecord(i.t, n, row)
 }
 
 // Effects adds the journal of the effects of a run.
@@ -94,9 +89,9 @@ func (i *Importer) Effects(j *runstore.Effects) error {
 
 // Document adds a document of a purpose, with its content as it is kept: sealed or encrypted, but
 // for pins.
-func (i *Importer) Document(purpose Purpose, name string, content []byte, expires time.Time) error {
-	if purpose == Pins {
-		content = i.d.Sealer(pinsKey).Seal(name, content)
+func (i *Importer) Document(purpose statedocs.Purpose, name string, content []byte, expires time.Time) error {
+	if purpose == statedocs.Pins {
+		content = statedocs.SealPins(i.d.key, name, content)
 	}
 	ext := path.Ext(name)
 	count, err := i.t.count(string(purpose), ext)

@@ -60,8 +60,9 @@ func (d *DB) Due(ctx context.Context, limit int) (ids []string, err error) {
 // Watch implements runstore.Scheduler.
 func (d *DB) Watch(ctx context.Context) <-chan string {
 	c := make(chan string, maxHints)
-	var last int64
-	heard := d.changes.watch(ctx, d, wokenRuns)
+	woken := kind{purpose: wokenRuns}
+	last := d.changeCounts()[woken] // runs that were woken before are for Due
+	heard := d.changes.watch(ctx, d, woken)
 	d.done.Go(func() {
 		defer close(c)
 		for {

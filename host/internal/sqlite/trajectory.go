@@ -41,6 +41,7 @@ type Trajectory struct {
 	created  int // runs since the last sweep
 	swept    time.Time
 	sweeping bool
+	unswept  error // why the last sweep has left something
 	done     sync.WaitGroup
 }
 
@@ -67,10 +68,11 @@ func OpenTrajectory(dir string, o trajectory.DirOptions) (*Trajectory, error) {
 	return &Trajectory{file: f, opt: o.WithDefaults(), runs: map[string]*recorded{}}, nil
 }
 
-// Close waits for a sweep that is being made, and closes the file.
+// Close waits for a sweep that is being made, and closes the file. The error says, too, why the last
+// sweep has failed.
 func (t *Trajectory) Close() error {
 	t.done.Wait()
-	return t.close()
+	return errors.Join(t.unswept, t.close())
 }
 
 // Record implements trajectory.Sink.
@@ -180,10 +182,10 @@ func (t *Trajectory) maybeSweep() {
 	}
 	t.sweeping, t.created = true, 0
 	t.done.Go(func() {
-		_ = t.Sweep(time.Now()) // the next sweep removes what this one cannot
+		err := t.Sweep(time.Now()) // the next sweep removes what this one cannot
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.sweeping, t.swept = false, time.Now()
+		t.sweeping, t.swept, t.unswept = false, time.Now(), err
 	})
 }
 

@@ -168,7 +168,7 @@ func (w *writer) commit(batch []*write) {
 		return
 	}
 	for _, op := range batch {
-		if op.err = err; len(batch) > 1 && !isBusy(err) {
+		if op.err = err; len(batch) > 1 && !isCode(err, codeBusy) {
 			op.err = nil
 			if err := w.transaction([]*write{op}); err != nil {
 				op.err = err
@@ -247,45 +247,44 @@ func (t *tx) statement(text string) (*sql.Stmt, error) {
 	return s, nil
 }
 
+// step makes a statement, which a test may have fail.
+func (t *tx) step(text string, do func(*sql.Stmt) error) error {
+	s, err := t.statement(text)
+	switch {
+	case err != nil:
+		return err
+	case t.w.fault != nil:
+		return t.w.fault(func() error { return do(s) })
+	}
+	return do(s)
+}
+
 // exec makes a statement, and returns how many rows it has changed.
 func (t *tx) exec(text string, args ...any) (changed int64, err error) {
-	do := func() error {
-		s, err := t.statement(text)
-		if err != nil {
-			return err
-		}
+	err = t.step(text, func(s *sql.Stmt) error {
 		res, err := s.Exec(args...)
 		if err == nil {
 			changed, err = res.RowsAffected()
 		}
 		return err
-	}
-	if t.w.fault != nil {
-		return changed, t.w.fault(do)
-	}
-	return changed, do()
+	})
+	return changed, err
 }
 
 // row reads one row, or answers sql.ErrNoRows.
 func (t *tx) row(text string, args []any, into ...any) error {
-	s, err := t.statement(text)
-	if err != nil {
-		return err
-	}
-	return s.QueryRow(args...).Scan(into...)
+	return t.step(text, func(s *sql.Stmt) error { return s.QueryRow(args...).Scan(into...) })
 }
 
 // rows reads rows, and calls add with what reads each.
 func (t *tx) rows(text string, args []any, add func(scan func(...any) error) error) error {
-	s, err := t.statement(text)
-	if err != nil {
-		return err
-	}
-	found, err := s.QueryContext(context.Background(), args...)
-	if err != nil {
-		return err
-	}
-	return each(found, add)
+	return t.step(text, func(s *sql.Stmt) error {
+		found, err := s.Query(args...)
+		if err != nil {
+			return err
+		}
+		return each(found, add)
+	})
 }
 
 // each calls add with what scans each row, and closes them.

@@ -12,8 +12,8 @@ import (
 	"github.com/quoinhq/quoin/host/runstore/runstoretest"
 )
 
-// TestWritesThatAreGivenUp: a write whose caller has gone before its turn is not made; one that
-// is being made is waited for.
+// TestWritesThatAreGivenUp: a write is not made if its caller has gone before its turn. A caller
+// waits for a write that is being made.
 func TestWritesThatAreGivenUp(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})

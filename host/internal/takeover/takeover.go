@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/internal/sqlite"
+	"github.com/quoinhq/quoin/host/internal/statedocs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/documents"
@@ -30,6 +31,9 @@ import (
 // Folder is where the folders of earlier versions are kept.
 const Folder = "before-database"
 
+// maxDocument bounds a document that is read, in bytes: more than any has.
+const maxDocument = 64 << 20
+
 // origin is what was imported, for the database.
 const origin = "folders"
 
@@ -37,7 +41,6 @@ const origin = "folders"
 const (
 	runs     = "runs"
 	oldKey   = "runs/key"
-	woken    = "runs/woken"
 	events   = "trajectory"
 	storages = "plugins/.storage"
 )
@@ -46,21 +49,21 @@ const (
 // in the database, but for the pins.
 var documentFolders = []struct {
 	path    string
-	purpose sqlite.Purpose
+	purpose statedocs.Purpose
 }{
-	{"approvals", sqlite.Approvals},
-	{"programs", sqlite.Programs},
-	{"programs/kept", sqlite.Kept},
-	{"signins", sqlite.SignIns},
-	{"tasks", sqlite.Tasks},
-	{"mcp-pins", sqlite.Pins},
+	{"approvals", statedocs.Approvals},
+	{"programs", statedocs.Programs},
+	{"programs/kept", statedocs.Kept},
+	{"signins", statedocs.SignIns},
+	{"tasks", statedocs.Tasks},
+	{"mcp-pins", statedocs.Pins},
 }
 
 // Take takes over the state of earlier versions in a directory, if there is one. No process of an
 // earlier version may use it. It answers runstore.ErrClaimed while one has a run.
 func Take(ctx context.Context, dir string, log *slog.Logger) (err error) {
 	if _, err := os.Lstat(filepath.Join(dir, oldKey)); err != nil {
-		return nil //nolint:nilerr // there is none
+		return ignore(err, fs.ErrNotExist)
 	}
 	lock := durable.NewLock(filepath.Join(dir, "takeover.lock"))
 	if err := lock.Lock(ctx, false); err != nil {
@@ -116,9 +119,6 @@ type taking struct {
 }
 
 func (t *taking) all() error {
-	if _, err := os.Lstat(filepath.Join(t.dir, oldKey)); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err := t.runs(); err != nil {
 		return err
 	}
@@ -130,16 +130,17 @@ func (t *taking) all() error {
 	return t.storages()
 }
 
-// leave notes what is left in the folders, and returns nil if that is all there is to do.
-func (t *taking) leave(what, id string, err error) error {
+// leave notes what is damaged, and stays in the folders. It returns any other error: what could
+// not be read now must not be lost.
+func leave(log *slog.Logger, what, id string, err error) error {
 	for _, gone := range []error{runstore.ErrExpired, runstore.ErrNotFound, fs.ErrNotExist} {
 		if errors.Is(err, gone) {
 			return nil
 		}
 	}
-	for _, damaged := range []error{runstore.ErrCorrupt, runstore.ErrFormat, documents.ErrCorrupt} {
+	for _, damaged := range []error{runstore.ErrCorrupt, runstore.ErrFormat, durable.ErrTooLarge, trajectory.ErrDamaged} {
 		if errors.Is(err, damaged) {
-			t.log.Error("it was not taken over, and stays in the folder "+Folder, "what", what, "id", id, "error", err)
+			log.Error("it was not taken over, and stays in the folder "+Folder, "what", what, "id", id, "error", err)
 			return nil
 		}
 	}
@@ -170,19 +171,16 @@ func (t *taking) runs() error {
 				err = t.into.Effects(j)
 			}
 		}
-		if err := t.leave(string(i.Kind), i.ID, err); err != nil {
+		if err := leave(t.log, string(i.Kind), i.ID, err); err != nil {
 			return fmt.Errorf("%s %s: %w", i.Kind, i.ID, err)
 		}
 	}
 	return nil
 }
 
-// run adds a run. The claim tells whether a process has it, and its epoch.
+// run adds a run. The claim tells whether a process has it, and its epoch; it removes the mark of a
+// run that was woken.
 func (t *taking) run(store *runstore.Dir, id string) error {
-	wokenAt := time.Time{}
-	if st, err := os.Lstat(filepath.Join(t.dir, woken, id)); err == nil {
-		wokenAt = st.ModTime()
-	}
 	c, err := store.Claim(t.ctx, id)
 	if errors.Is(err, runstore.ErrClaimed) {
 		return fmt.Errorf("%w: stop each host of the earlier version, then start this one again", err)
@@ -198,15 +196,12 @@ func (t *taking) run(store *runstore.Dir, id string) error {
 	if err != nil {
 		return err
 	}
-	if at, due := r.DueAt(); due && at.IsZero() && wokenAt.IsZero() {
-		wokenAt = time.Now() // the folders told this by the record alone
-	}
 	r.Epoch = c.Epoch()
-	return t.into.Run(r, wokenAt)
+	return t.into.Run(r)
 }
 
 // documents adds the documents of a folder.
-func (t *taking) documents(folder string, purpose sqlite.Purpose) error {
+func (t *taking) documents(folder string, purpose statedocs.Purpose) error {
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		return ignore(err, fs.ErrNotExist)
@@ -216,15 +211,15 @@ func (t *taking) documents(folder string, purpose sqlite.Purpose) error {
 		if !f.Type().IsRegular() || documents.CheckName(name) != nil || strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, durable.TempExt) {
 			continue
 		}
-		content, err := durable.ReadFile(filepath.Join(folder, name), 64<<20)
-		if err != nil {
-			return err
+		content, err := durable.ReadFile(filepath.Join(folder, name), maxDocument)
+		var st fs.FileInfo
+		if err == nil {
+			st, err = f.Info() // its time is when the document expires
 		}
-		var expires time.Time
-		if st, err := f.Info(); err == nil && !st.ModTime().IsZero() {
-			expires = st.ModTime()
+		if err == nil {
+			err = t.into.Document(purpose, name, content, st.ModTime())
 		}
-		if err := t.into.Document(purpose, name, content, expires); err != nil {
+		if err := leave(t.log, string(purpose), name, err); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -247,12 +242,15 @@ func (t *taking) storages() error {
 		s := pluginstorage.Open(filepath.Join(folder, f.Name()), func(err error) { damage = err })
 		entries, err := s.Entries(t.ctx)
 		err = errors.Join(err, s.Close())
-		if err != nil {
-			t.log.Error("it was not taken over, and stays in the folder "+Folder, "what", "storage of a plugin", "id", id, "error", errors.Join(err, damage))
-			continue
+		var unread *fs.PathError
+		switch {
+		case err == nil:
+			err = t.into.PluginStorage(id, entries)
+		case t.ctx.Err() == nil && !errors.As(damage, &unread): // its content is wrong
+			err = fmt.Errorf("%w: %w", runstore.ErrCorrupt, errors.Join(err, damage))
 		}
-		if err := t.into.PluginStorage(id, entries); err != nil {
-			return err
+		if err := leave(t.log, "storage of a plugin", id, err); err != nil {
+			return fmt.Errorf("what plugin %s has stored: %w", id, errors.Join(err, damage))
 		}
 	}
 	return nil
@@ -278,16 +276,18 @@ func takeTrajectories(ctx context.Context, dir string, log *slog.Logger) (err er
 	_, err = into.Import(ctx, origin, func(add func(*trajectory.Run, time.Time) error) error {
 		for _, f := range files {
 			id, ok := strings.CutSuffix(f.Name(), ".jsonl")
-			st, err := f.Info()
-			if !ok || err != nil {
+			if !ok {
 				continue
 			}
 			r, err := from.Find(id)
-			if err != nil {
-				log.Error("it was not taken over, and stays in the folder "+Folder, "what", "trajectory", "id", id, "error", err)
-				continue
+			var st fs.FileInfo
+			if err == nil {
+				st, err = f.Info()
 			}
-			if err := add(r, st.ModTime()); err != nil {
+			if err == nil {
+				err = add(r, st.ModTime())
+			}
+			if err := leave(log, "trajectory", id, err); err != nil {
 				return fmt.Errorf("trajectory of run %s: %w", id, err)
 			}
 		}

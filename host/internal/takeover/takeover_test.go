@@ -150,13 +150,13 @@ func hasAll(t testing.TB, dir string) {
 	if j := must(d.Effects(ctx, "run_ended"))(t); len(j.Effects) != 1 || j.Session != session {
 		t.Errorf("the effects are %+v", j)
 	}
-	if a := must(d.Approvals().Get(ctx, approvalID))(t); a.RunID != "run_1" {
+	if a := must(d.Documents().Approvals().Get(ctx, approvalID))(t); a.RunID != "run_1" {
 		t.Errorf("the approval is %+v", a)
 	}
-	if list := must(d.Programs().List(ctx))(t); len(list) != 1 || list[0].Name != "report" {
+	if list := must(d.Documents().Programs().List(ctx))(t); len(list) != 1 || list[0].Name != "report" {
 		t.Errorf("the programs are %+v", list)
 	}
-	pins := d.Pins().Portable()[0]
+	pins := d.Documents().Pins().Portable()[0]
 	if b := must(pins.Store.Read(ctx, "github"+pins.Ext))(t); string(b) != `{"tools":{}}` {
 		t.Errorf("the pins are %s", b)
 	}
@@ -233,5 +233,27 @@ func TestAnEarlierVersionRuns(t *testing.T) {
 	defer func() { check(t, d.Close()) }()
 	if r := must(d.Get(t.Context(), "run_1"))(t); string(r.Calls[1].Answer) != "2" {
 		t.Errorf("the answer is %s", r.Calls[1].Answer)
+	}
+}
+
+// TestAStorageThatCannotBeRead now is not lost: nothing is taken over. One that is damaged stays
+// in the folder, and all else is taken over.
+func TestAStorageThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := oldState(t)
+	storage := func(name string) string { return filepath.Join(dir, "plugins/.storage", name) }
+	check(t, os.Mkdir(storage("blocked.kv"), 0o700))
+	if err := takeover.Take(t.Context(), dir, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("it was taken over without the storage")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "runs")); err != nil {
+		t.Error(err)
+	}
+	check(t, os.Remove(storage("blocked.kv")))
+	check(t, os.WriteFile(storage("damaged.kv"), []byte("no storage at all, and long enough"), 0o600))
+	check(t, takeover.Take(t.Context(), dir, slog.New(slog.DiscardHandler)))
+	hasAll(t, dir)
+	if _, err := os.Stat(filepath.Join(dir, takeover.Folder, "plugins/.storage/damaged.kv")); err != nil {
+		t.Error(err)
 	}
 }
