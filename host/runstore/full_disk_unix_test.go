@@ -7,66 +7,22 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
-
-// alone reports whether this is a process of the test's own. If not, it runs the
-// test in one: a limit on the sizes of files is one for the whole process, and the
-// testing package writes files too.
-func alone(t *testing.T) bool {
-	t.Helper()
-	const key = "QUOIN_TEST_FULL_DISK"
-	if os.Getenv(key) != "" {
-		return true
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), key+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
-
-// fillDisk lets no file grow beyond a size, and returns what makes room again. The
-// write that meets the end writes what fits, as on a full disk.
-func fillDisk(t *testing.T, size int64) (free func()) {
-	t.Helper()
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
-	}
-	now := was
-	now.Cur = uint64(size)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
-		t.Fatal(err)
-	}
-	free = func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(free)
-	return free
-}
 
 // TestAFullDiskInTheMiddleOfAFrame: the caller learns that the answer is not stored,
 // the run stays as it was, and once there is room it continues, also with less than what did
 // not fit.
 func TestAFullDiskInTheMiddleOfAFrame(t *testing.T) {
-	if !alone(t) {
+	if !hosttest.Alone(t) {
 		return
 	}
 	ctx := context.Background()
@@ -74,7 +30,7 @@ func TestAFullDiskInTheMiddleOfAFrame(t *testing.T) {
 		t.Run(strconv.Itoa(int(fits))+" bytes fit", func(t *testing.T) {
 			l := newLeg(t)
 			size, last := l.sizes[len(l.sizes)-1], l.states[len(l.states)-1]
-			free := fillDisk(t, size+fits)
+			free := hosttest.FillDisk(t, size+fits)
 			large := []runstore.Call{{ID: 2, State: runstore.CallSettled, OK: true, Answer: json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)}}
 			err := runstore.Alone(l.store).PutCalls(ctx, "run_1", 2, large)
 			free()
@@ -98,7 +54,7 @@ func TestAFullDiskInTheMiddleOfAFrame(t *testing.T) {
 
 // TestAFullDiskForANewImage: the older image stays, and nothing that is half written.
 func TestAFullDiskForANewImage(t *testing.T) {
-	if !alone(t) {
+	if !hosttest.Alone(t) {
 		return
 	}
 	ctx := context.Background()
@@ -111,7 +67,7 @@ func TestAFullDiskForANewImage(t *testing.T) {
 			last := l.states[len(l.states)-1]
 			next := record("run_1")
 			next.Generation, next.Image = 3, bytes.Repeat([]byte{1}, 100_000)
-			free := fillDisk(t, l.sizes[len(l.sizes)-1]+4096)
+			free := hosttest.FillDisk(t, l.sizes[len(l.sizes)-1]+4096)
 			err := write(l, next)
 			free()
 			if err == nil {
@@ -139,11 +95,11 @@ func TestAFullDiskForANewImage(t *testing.T) {
 
 // TestAFullDiskForTheKey: no store opens with a key that is cut short, now or later.
 func TestAFullDiskForTheKey(t *testing.T) {
-	if !alone(t) {
+	if !hosttest.Alone(t) {
 		return
 	}
 	dir := filepath.Join(t.TempDir(), "state")
-	free := fillDisk(t, 16)
+	free := hosttest.FillDisk(t, 16)
 	_, err := runstore.OpenDir(dir)
 	free()
 	if err == nil {

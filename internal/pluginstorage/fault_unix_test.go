@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/gofrs/flock"
 
 	"github.com/quoinhq/quoin/internal/durable"
+	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -25,22 +25,7 @@ func fillDisk(t *testing.T, size int64) (free func()) {
 	if size < 1<<19 {
 		t.Fatalf("%d bytes are too few for the testing package", size)
 	}
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		t.Fatal(err)
-	}
-	now := was
-	now.Cur = uint64(size)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
-		t.Fatal(err)
-	}
-	free = func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(free)
-	return free
+	return hosttest.FillDisk(t, size)
 }
 
 // faulty returns a storage with a host that hears of failures.
