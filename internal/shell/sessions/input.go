@@ -19,7 +19,6 @@ func (s *Session) Write(ctx context.Context, data []byte, eof bool) error {
 	}
 	written := make(chan error, 1)
 	go func() { // ends with the process at the latest
-		defer func() { <-s.input }()
 		var err error
 		if len(data) > 0 {
 			_, err = s.process.Write(data)
@@ -27,6 +26,7 @@ func (s *Session) Write(ctx context.Context, data []byte, eof bool) error {
 		if err == nil && eof {
 			err = s.process.CloseInput()
 		}
+		<-s.input // before the answer, after which the next may come at once
 		written <- err
 	}()
 	timer := time.NewTimer(writeWait)

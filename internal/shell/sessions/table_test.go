@@ -342,6 +342,21 @@ func TestInputThatIsNotRead(t *testing.T) {
 	})
 }
 
+// TestInputInARow: a write may come as soon as the one before it has answered.
+func TestInputInARow(t *testing.T) {
+	t.Parallel()
+	table, l := newTable(t, limits)
+	s, f := mustStart(t, table, l, Spec{Owner: ada})
+	go func() {
+		for range 200_000 {
+			<-f.input
+		}
+	}()
+	for range 200_000 {
+		check(t, s.Write(t.Context(), []byte("x"), false))
+	}
+}
+
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, l := newTable(t, limits)
