@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/plugins"
@@ -15,23 +16,42 @@ import (
 
 // logged is a log that a test reads while it is written.
 type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	written chan struct{} // closed with the next write, if someone waits for it
 }
 
 func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.written != nil {
+		close(l.written)
+		l.written = nil
+	}
 	return l.b.Write(p)
 }
 
-func (l *logged) wants(t *testing.T, parts ...string) {
-	t.Helper()
+// has reports whether the log says part, or returns what is closed with the next write.
+func (l *logged) has(part string) (bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.written == nil {
+		l.written = make(chan struct{})
+	}
+	return strings.Contains(l.b.String(), part), l.written
+}
+
+// wants waits until the log says all parts: what a plugin prints arrives apart from its answers.
+func (l *logged) wants(t *testing.T, parts ...string) {
+	t.Helper()
+	late := time.After(time.Minute)
 	for _, part := range parts {
-		if !strings.Contains(l.b.String(), part) {
-			t.Errorf("the log does not say %q", part)
+		for has, written := l.has(part); !has; has, written = l.has(part) {
+			select {
+			case <-written:
+			case <-late:
+				t.Fatalf("the log does not say %q", part)
+			}
 		}
 	}
 }
