@@ -10,10 +10,11 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/internal/statemove"
+	"github.com/quoinhq/quoin/host/internal/statecopy"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/postgrestest"
 )
@@ -196,19 +197,22 @@ func TestPostgresAMovedRunGoesOn(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	runs, approvals, err := stateDir(dir)
+	_, approvals, err := stateDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	db := open()
-	m := statemove.Mover{From: statemove.State{Runs: runs, Approvals: approvals}, To: statemove.State{Runs: db, Approvals: db.Approvals()}}
-	if err := m.Move(t.Context(), func(statemove.Outcome) error { return nil }); err != nil {
+	from, err := sqlite.Open(t.Context(), dir, sqlite.Options{}) // it takes over the folders
+	if err != nil {
 		t.Fatal(err)
 	}
-	db = open()
+	defer from.Close()
+	if _, err := statecopy.Move(t.Context(), from.Copied(), open().Copied()); err != nil {
+		t.Fatal(err)
+	}
+	db := open()
 	cfg.Store, cfg.Approvals.Store = db, db.Approvals()
 	next, told := advancing(t, cfg)
 	told.until(t, id, trajectory.RunEnded)

@@ -13,7 +13,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -40,7 +40,8 @@ type gateway struct {
 	model         string
 	tools         []catalog.Tool
 	conversations *conversations
-	trajectories  *trajectory.Dir
+	state         *sqlite.DB
+	trajectories  *sqlite.Trajectory
 
 	mu       sync.Mutex
 	watching map[string]func(event) // by conversation: who is told of nested calls
@@ -58,16 +59,12 @@ func open(ctx context.Context, o options) (_ *gateway, err error) {
 		return nil, err
 	}
 	cfg := o.host
-	store, err := runstore.OpenDir(filepath.Join(o.stateDir, "runs"))
-	if err != nil {
+	if g.state, err = sqlite.Open(ctx, o.stateDir, sqlite.Options{Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
-	cfg.Store = store
-	if cfg.Approvals.Store, err = policy.OpenApprovals(filepath.Join(o.stateDir, "approvals"), store); err != nil {
-		return nil, err
-	}
-	if g.trajectories, err = trajectory.OpenDir(filepath.Join(o.stateDir, "trajectories"), trajectory.DirOptions{}); err != nil {
-		return nil, err
+	cfg.Store, cfg.Approvals.Store, cfg.Plugins.OpenStorage = g.state, g.state.Approvals(), g.state.PluginStorage
+	if g.trajectories, err = g.state.Trajectory(trajectory.DirOptions{}); err != nil {
+		return nil, errors.Join(err, g.state.Close())
 	}
 	cfg.Trajectory = host.TrajectoryConfig{Sink: g.trajectories, OnEvent: g.nested}
 	cfg.Plugins.DataDir = filepath.Join(o.stateDir, "plugins")
@@ -75,12 +72,12 @@ func open(ctx context.Context, o options) (_ *gateway, err error) {
 		rule := policy.ApprovalRule{Tools: o.ask, ApprovalRequest: policy.ApprovalRequest{Timeout: 24 * time.Hour}}
 		ask, err := rule.Hook("ask")
 		if err != nil {
-			return nil, errors.Join(err, g.trajectories.Close())
+			return nil, errors.Join(err, g.closeState())
 		}
 		cfg.Hooks = append(cfg.Hooks, ask)
 	}
 	if g.host, err = host.New(ctx, cfg); err != nil {
-		return nil, errors.Join(err, g.trajectories.Close())
+		return nil, errors.Join(err, g.closeState())
 	}
 	return g, nil
 }
@@ -90,8 +87,11 @@ func open(ctx context.Context, o options) (_ *gateway, err error) {
 func (g *gateway) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return errors.Join(g.host.Shutdown(ctx), g.trajectories.Close())
+	return errors.Join(g.host.Shutdown(ctx), g.closeState())
 }
+
+// closeState is for when the host has closed.
+func (g *gateway) closeState() error { return errors.Join(g.trajectories.Close(), g.state.Close()) }
 
 // modelTools are the tools as the model sees them in a conversation. Calls are made for
 // the model's call of that id.

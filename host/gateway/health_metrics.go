@@ -31,7 +31,7 @@ type clusterFault struct {
 // storeHealth is how a database that keeps the runs does, as this host sees it.
 type storeHealth struct {
 	State           runstore.HealthState `json:"state"`
-	RoundTripMillis int64                `json:"roundTripMs"`
+	RoundTripMillis int64                `json:"roundTripMs,omitempty"` // of a store over a network
 }
 
 // health is for load balancers and supervisors. A server that is shutting down

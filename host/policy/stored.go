@@ -410,12 +410,6 @@ func (s *StoredApprovals) Forget(ctx context.Context, id string) error {
 		return err
 	}
 	defer unlock()
-	// What is removed while it is moved would arrive all the same.
-	if b, err := s.docs.Read(ctx, name); err == nil {
-		if _, mark := documents.Unmark(b); mark != "" {
-			return fmt.Errorf("%s: %w", id, documents.ErrMoving)
-		}
-	}
 	if err := s.revoke(ctx, id); err != nil {
 		return err
 	}

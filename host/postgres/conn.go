@@ -35,6 +35,7 @@ type Options struct {
 	// hints. 0 means pool_max_conns of the URL, else DefaultMaxConns.
 	MaxConns int32
 	Logger   *slog.Logger // nil: slog.Default()
+	Moving   bool         // open the database also while its state is being moved, to complete that
 
 	// These are for tests.
 	times      times      // zero means defaultTimes

@@ -47,6 +47,9 @@ func Open(ctx context.Context, url string, o Options) (*DB, error) {
 		return nil, err
 	}
 	cfg.MaxConns = cmp.Or(o.MaxConns, cfg.MaxConns)
+	if o.Moving {
+		cfg.ConnConfig.RuntimeParams["application_name"] = applicationName + " state move"
+	}
 	cfg.ConnConfig.Tracer = o.tracer
 	if o.dial != nil {
 		cfg.ConnConfig.DialFunc = o.dial
@@ -83,7 +86,10 @@ func (d *DB) check(ctx context.Context) error {
 		if err := d.checkVersion(ctx); err != nil {
 			return err
 		}
-		return d.checkKey(ctx)
+		if err := d.checkKey(ctx); err != nil {
+			return err
+		}
+		return d.checkMoving(ctx)
 	})
 }
 

@@ -177,9 +177,9 @@ func (s *documentStore) page(ctx context.Context, ext, after string) (page []doc
 	bytes := 0
 	err = s.do(ctx, func(ctx context.Context) error {
 		rows, err := s.db.pool.Query(ctx, `
-			SELECT name, CASE WHEN bytes <= $4 THEN content END, bytes FROM (
-				SELECT name, content, octet_length(content) AS bytes, sum(octet_length(content)) OVER (ORDER BY name) AS total FROM (
-					SELECT name, content FROM quoin.documents WHERE purpose = $1 AND ext = $2 AND name > $3 ORDER BY name LIMIT $5
+			SELECT name, CASE WHEN bytes <= $4 THEN content END, bytes, expires FROM (
+				SELECT name, content, expires, octet_length(content) AS bytes, sum(octet_length(content)) OVER (ORDER BY name) AS total FROM (
+					SELECT name, content, expires FROM quoin.documents WHERE purpose = $1 AND ext = $2 AND name > $3 ORDER BY name LIMIT $5
 				) found
 			) sized WHERE total - bytes < $6 ORDER BY name`, s.purpose, ext, after, s.maxBytes, pageRows, pageBytes)
 		if err != nil {
@@ -188,8 +188,12 @@ func (s *documentStore) page(ctx context.Context, ext, after string) (page []doc
 		bytes = 0
 		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d documents.Document, err error) {
 			var n int
-			if err = row.Scan(&d.Name, &d.Content, &n); err == nil && d.Content == nil {
+			var expires *time.Time
+			if err = row.Scan(&d.Name, &d.Content, &n, &expires); err == nil && d.Content == nil {
 				d.Err = s.tooLarge(d.Name)
+			}
+			if expires != nil {
+				d.Expires = *expires
 			}
 			bytes += n
 			return d, err

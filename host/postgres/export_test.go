@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/host/internal/sealedrow"
+	"github.com/quoinhq/quoin/host/internal/statedocs"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/internal/hosttest"
@@ -194,7 +195,9 @@ func (d *DB) Documents(purpose, told string, o documents.DirOptions) documents.S
 }
 
 // SignInDocuments are what SignIns keeps sign-ins in.
-func (d *DB) SignInDocuments() (documents.Store, error) { return d.state().SignInDocuments() }
+func (d *DB) SignInDocuments() (documents.Store, error) {
+	return d.state().Documents(statedocs.SignIns)
+}
 
 // Late keeps statements that a host gives up, as a network does that delivers what it was
 // sent when it is asked for no more.

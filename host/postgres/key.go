@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/quoinhq/quoin/host/internal/statecopy"
 )
 
 // ErrOtherKey says that the rows of the database were sealed with another key. Match
@@ -48,4 +50,14 @@ func HasKey(ctx context.Context, url string) (_ bool, err error) {
 		return false, fmt.Errorf("database: %w", explained(err))
 	}
 	return has, nil
+}
+
+// checkMoving refuses a database that is being moved.
+func (c *conn) checkMoving(ctx context.Context) error {
+	var moving string
+	err := c.own.QueryRow(ctx, `SELECT moving FROM quoin.installation`).Scan(&moving)
+	if err == nil && moving != "" && !c.options.Moving {
+		return statecopy.ErrMoving
+	}
+	return err
 }

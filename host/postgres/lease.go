@@ -86,6 +86,9 @@ func (l *lease) renewInTurn(ctx context.Context) error {
 			RETURNING clock_timestamp(), lease_until`,
 			l.id, *l.address.Load(), l.options.Lease).Scan(&there, &ends)
 	})
+	if err == nil && (!l.started.Load() || l.Lapsed()) { // see StartMove
+		err = l.checkMoving(ctx)
+	}
 	if err == nil {
 		l.clock.compare(now, time.Now(), there)
 		if l.Lapsed() {

@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quoinhq/quoin/host/postgres"
-	"github.com/quoinhq/quoin/internal/pluginstorage"
 	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
@@ -179,31 +178,6 @@ func TestPostgresAPluginWriteThatStillWaits(t *testing.T) {
 	must(t, errors.Join(err, <-first, <-unlocked))
 }
 
-// TestPostgresASwapWhoseAnswerIsLost has taken place, whatever the plugin has written since.
-func TestPostgresASwapWhoseAnswerIsLost(t *testing.T) {
-	t.Parallel()
-	ctx, url := t.Context(), database(t)
-	o, m := meddling(slow)
-	fail := func(err error) { t.Errorf("storage: %v", err) }
-	s := open(t, url, o).PluginStorage("acme", fail).(pluginstorage.Movable)
-	other := open(t, url, slow).PluginStorage("acme", fail)
-	_, err := s.Set(ctx, "old", []byte("1"), nil)
-	must(t, err)
-	old, err := s.Contents(ctx)
-	must(t, err)
-	m.next(2, func(do func() error) error {
-		must(t, do())
-		_, err := other.Set(ctx, "new", []byte("1"), nil)
-		return errors.Join(err, io.ErrUnexpectedEOF)
-	})
-	must(t, s.Swap(ctx, old, pluginstorage.Contents{}))
-	keys, _, err := s.List(ctx, "", "", 0)
-	must(t, err)
-	if diff := cmp.Diff([]string{"new"}, keys); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
-}
-
 // TestPostgresPluginStorageWithoutItsEntries is damaged: no write waits for entries that will
 // not come.
 func TestPostgresPluginStorageWithoutItsEntries(t *testing.T) {
@@ -211,31 +185,19 @@ func TestPostgresPluginStorageWithoutItsEntries(t *testing.T) {
 	ctx := t.Context()
 	d := open(t, database(t), slow)
 	for left := range 3 {
-		for name, write := range map[string]func(pluginstorage.Movable) error{
-			"Set": func(s pluginstorage.Movable) error { _, err := s.Set(ctx, "a", []byte("1"), nil); return err },
-			"Swap": func(s pluginstorage.Movable) error {
-				old, err := s.Contents(ctx)
+		t.Run(fmt.Sprint(left), func(t *testing.T) {
+			id, heard := rand.Text(), error(nil)
+			s := d.PluginStorage(id, func(err error) { heard = err })
+			for range 3 {
+				_, err := s.Set(ctx, "a", []byte("1"), nil)
 				must(t, err)
-				return s.Swap(ctx, old, pluginstorage.Contents{})
-			},
-		} {
-			t.Run(fmt.Sprint(name, left), func(t *testing.T) {
-				id, heard := rand.Text(), error(nil)
-				s := d.PluginStorage(id, func(err error) { heard = err }).(pluginstorage.Movable)
-				for range 3 {
-					_, err := s.Set(ctx, "a", []byte("1"), nil)
-					must(t, err)
-				}
-				must(t, d.Exec(ctx, `DELETE FROM quoin.plugin_entries WHERE plugin = $1 AND n > $2`, id, left))
-				err := write(s)
-				if name == "Swap" {
-					heard = err
-				}
-				if err == nil || heard == nil || !strings.Contains(heard.Error(), "entries are missing") {
-					t.Errorf("the plugin hears %v, the host %v", err, heard)
-				}
-			})
-		}
+			}
+			must(t, d.Exec(ctx, `DELETE FROM quoin.plugin_entries WHERE plugin = $1 AND n > $2`, id, left))
+			_, err := s.Set(ctx, "a", []byte("1"), nil)
+			if err == nil || heard == nil || !strings.Contains(heard.Error(), "entries are missing") {
+				t.Errorf("the plugin hears %v, the host %v", err, heard)
+			}
+		})
 	}
 }
 

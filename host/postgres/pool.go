@@ -8,6 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// applicationName is the name of connections of hosts.
+const applicationName = "quoin"
+
 // parse reads a URL. Errors have no password in them.
 func parse(url string, t times) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
@@ -19,7 +22,7 @@ func parse(url string, t times) (*pgxpool.Config, error) {
 	}
 	given := cfg.ConnConfig.RuntimeParams
 	for name, value := range map[string]string{
-		"application_name":                    "quoin",
+		"application_name":                    applicationName,
 		"statement_timeout":                   fmt.Sprint(t.statement.Milliseconds()),
 		"idle_in_transaction_session_timeout": fmt.Sprint(t.statement.Milliseconds()),
 	} {

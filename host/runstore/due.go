@@ -27,9 +27,6 @@ func (r *Record) DueAt() (at time.Time, ok bool) {
 // host has it, or a person has decided, apart from its timer. Who claims such a run and does
 // nothing for it wakes it before the release: see Scheduler.
 func (r *Record) GoesOnAlone() bool {
-	if r.Moving != "" {
-		return false
-	}
 	at, due := r.DueAt()
 	return r.Live || due && at.IsZero() || slices.ContainsFunc(r.Calls, func(c Call) bool { return c.State == CallApproval })
 }

@@ -88,8 +88,7 @@ type Record struct {
 	// Live marks a run that continues with a guest that is too large for an image. If its
 	// process dies, this is all that is known.
 	Live bool `json:"live,omitempty"`
-	// Moving says that the run is on its way to another store, or from one, and names it. No
-	// host continues the run until it has arrived.
+	// Moving says that an earlier version was moving the run to another store, and names it.
 	Moving   string                     `json:"moving,omitempty"`
 	TimerDue time.Time                  `json:"timerDue,omitzero"` // zero: no guest timer
 	Scopes   map[string]json.RawMessage `json:"scopes,omitempty"`  // namespace scopes the guest holds, by namespace id
@@ -144,12 +143,15 @@ func (r *Record) CheckFormat() error {
 		return errOlder
 	case r.Format > FormatVersion:
 		return errNewer
+	case r.Moving != "":
+		return errMoving
 	}
 	return nil
 }
 
 var (
 	errOlder = fmt.Errorf("%w: an older version of Quoin has suspended the run: wait for it with that version, or abort it there", ErrFormat)
+	errMoving = fmt.Errorf("%w: an earlier version of Quoin was moving the run to another state: complete that with quoin state move of that version", ErrFormat)
 	errNewer = fmt.Errorf("%w: a newer version of Quoin has suspended the run: install that version again, or wait for the run on a host that has it", ErrFormat)
 )
 

@@ -124,7 +124,11 @@ func (d *Dir) All(ctx context.Context, ext string) ([]Document, error) {
 		if errors.Is(err, fs.ErrNotExist) { // it has been removed
 			continue
 		}
-		out = append(out, Document{Name: e.Name(), Content: b, Err: err})
+		doc := Document{Name: e.Name(), Content: b, Err: err}
+		if info, err := e.Info(); err == nil {
+			doc.Expires = info.ModTime()
+		}
+		out = append(out, doc)
 		if err := tally.Add(d.Location("*"+ext), out[len(out)-1], d.options.MaxBytes); err != nil {
 			return nil, err
 		}

@@ -74,7 +74,8 @@ type Clock interface {
 type Document struct {
 	Name    string
 	Content []byte
-	Err     error // why there is no content
+	Expires time.Time // zero: never, or that is not known
+	Err     error     // why there is no content
 }
 
 // namePattern is what names of documents look like: a name that no file system reads as

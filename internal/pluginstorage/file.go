@@ -295,3 +295,9 @@ func (f *File) removeTemps() error {
 	}
 	return err
 }
+
+// Entries returns everything that is stored as entries of a Log.
+func (f *File) Entries(ctx context.Context) (entries [][]byte, err error) {
+	err = f.view(ctx, func() { entries = f.t.rewritten() })
+	return entries, err
+}

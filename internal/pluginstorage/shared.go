@@ -95,6 +95,16 @@ func (s *Shared) Delete(ctx context.Context, key string, expect *uint64) error {
 	return err
 }
 
+// Entries returns everything that is stored as entries of a Log.
+func (s *Shared) Entries(ctx context.Context) ([][]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("storage %s: %w", s.name, err)
+	}
+	return s.t.rewritten(), nil
+}
+
 // change makes one change durable. A change that fails may count all the same: the log may
 // have it, and the answer was lost.
 func (s *Shared) change(ctx context.Context, key string, value []byte, expect *uint64) (uint64, error) {

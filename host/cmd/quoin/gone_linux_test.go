@@ -4,8 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
 // cmdGone returns once the process with the number in a file has ended: gone FILE

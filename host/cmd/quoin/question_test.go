@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // cmdInquire puts an approval with the questions of a file into a state directory, as a host
@@ -20,10 +19,9 @@ func cmdInquire(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 || args[2] != ">" {
 		ts.Fatalf("usage: inquire STATE FILE > VAR")
 	}
-	runs, err := runstore.OpenDir(filepath.Join(ts.MkAbs(args[0]), "runs"))
+	state, err := sqlite.Open(context.Background(), ts.MkAbs(args[0]), sqlite.Options{})
 	ts.Check(err)
-	store, err := policy.OpenApprovals(filepath.Join(ts.MkAbs(args[0]), "approvals"), runs)
-	ts.Check(err)
+	defer func() { ts.Check(state.Close()) }()
 	b, err := os.ReadFile(ts.MkAbs(args[1]))
 	ts.Check(err)
 	var questions []codemode.Question
@@ -34,6 +32,6 @@ func cmdInquire(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	a, err := policy.NewInquiry(call, questions, 0, time.Now())
 	ts.Check(err)
-	ts.Check(store.Add(context.Background(), a))
+	ts.Check(state.Approvals().Add(context.Background(), a))
 	ts.Setenv(args[3], a.ID)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +15,7 @@ import (
 func TestRunsListHasWhatIsDone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := openState(t, dir)
 	const id = "run_00000000000000000000000000000001"
 	s := codemode.Session{SessionID: "ada"}
 	c, err := runs.Create(t.Context(), &runstore.Record{ID: id, Format: runstore.FormatVersion, Session: s, Generation: 1, Expires: time.Now().Add(time.Hour)}, 0)

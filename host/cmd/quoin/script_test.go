@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(manyAtOnce{m}, map[string]func(){
 		"curl":       curl,
 		"mcp-client": mcpClient,
-		"quoin":      func() { dieAtWrite(); os.Exit(runUntilSignal()) },
+		"quoin":      func() { os.Exit(runUntilSignal()) },
 	})
 }
 
@@ -69,7 +69,8 @@ func scripts(t *testing.T, folder string) testscript.Params {
 			"gone":     cmdGone,
 			"hangup":   cmdHangup,
 			"manager":  cmdManager,
-			"tear":     cmdTear,
+			"sql":      cmdSQL,
+			"selects":  cmdSelects,
 			"pending":  cmdPending,
 			"driven":   cmdDriven,
 			"appears":  cmdAppears,
@@ -304,16 +305,4 @@ func cmdCompiler(ts *testscript.TestScript, neg bool, args []string) {
 	path, err := typescript.Find()
 	ts.Check(err)
 	ts.Setenv(tsgo.Setting, path)
-}
-
-// cmdTear cuts bytes off the end of a file: tear FILE BYTES
-func cmdTear(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: tear FILE BYTES")
-	}
-	n, err := strconv.ParseInt(args[1], 10, 64)
-	ts.Check(err)
-	st, err := os.Stat(ts.MkAbs(args[0]))
-	ts.Check(err)
-	ts.Check(os.Truncate(ts.MkAbs(args[0]), st.Size()-n))
 }

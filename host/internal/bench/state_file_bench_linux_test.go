@@ -13,7 +13,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
-	"github.com/quoinhq/quoin/host/internal/sqlite"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -38,7 +38,7 @@ func BenchmarkStateFile(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	db, err := sqlite.Open(filepath.Join(dir, "state"), sqlite.Options{})
+	db, err := sqlite.Open(b.Context(), filepath.Join(dir, "state"), sqlite.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

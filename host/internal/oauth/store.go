@@ -34,9 +34,6 @@ func (s store) read(ctx context.Context, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	if _, mark := documents.Unmark(plain); mark != "" {
-		return documents.ErrMoving
-	}
 	return json.Unmarshal(plain, v)
 }
 

@@ -10,8 +10,6 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
-
-	"github.com/quoinhq/quoin/internal/documents"
 )
 
 // maxToken bounds a token and a code, in bytes.
@@ -161,9 +159,6 @@ func (c *Client) Forget(ctx context.Context, s *Server, o Owner) (Grant, error) 
 	}
 	defer unlock()
 	g, err := c.load(ctx, id)
-	if errors.Is(err, documents.ErrMoving) { // what is removed here would arrive there
-		return Grant{}, err
-	}
 	if gone := c.store.remove(ctx, id+grantExt, id+flowExt); gone != nil {
 		return Grant{}, gone
 	}

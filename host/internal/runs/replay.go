@@ -184,8 +184,6 @@ func (v *reviver) upgrade(ctx context.Context, rec *runstore.Record, o codemode.
 	switch {
 	case f != nil:
 		return false, f
-	case rec.Moving != "":
-		return false, beingMoved()
 	case rec.GuestBuild == newest:
 		return false, nil
 	case !replay.Possible(rec):

@@ -185,14 +185,5 @@ func (v *reviver) recordFor(ctx context.Context, s codemode.Session, id string) 
 	if err != nil {
 		return nil, run.WithRecord(fault.FromStore(err), rec)
 	}
-	if rec.Moving != "" {
-		return nil, run.WithRecord(beingMoved(), rec)
-	}
 	return rec, nil
-}
-
-// beingMoved refuses a run that no host may resume for now.
-func beingMoved() *codemode.Error {
-	return codemode.Errorf(codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost,
-		"code mode run is being moved to another store. Wait for it again in a moment; if it stays so, the operator has to repeat quoin state move.")
 }

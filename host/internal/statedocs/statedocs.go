@@ -25,18 +25,50 @@ const (
 	Tasks     Purpose = "tasks of MCP clients"
 )
 
-// The keys that seal or encrypt documents.
-const (
-	approvalsKey = "approvals"
-	programsKey  = "programs"
-	pinsKey      = "mcp pins"
-	signInsKey   = "mcp sign-ins"
-	tasksKey     = "MCP tasks"
-)
-
 // maxTaskBytes bounds a task of an MCP client, in bytes: several times what its program may put
 // out, and its result.
 const maxTaskBytes = 16 << 20
+
+// kind is what the documents of a purpose are like.
+type kind struct {
+	key    string // seals or encrypts them
+	secret bool   // they are encrypted
+	o      documents.DirOptions
+}
+
+var kinds = map[Purpose]kind{
+	Approvals: {key: "approvals"},
+	Programs:  {key: "programs"},
+	Kept:      {key: "programs", o: documents.DirOptions{Transient: true}},
+	Pins:      {key: "mcp pins", o: documents.DirOptions{MaxBytes: mcp.MaxPinBytes}},
+	SignIns:   {key: "mcp sign-ins", secret: true},
+	Tasks:     {key: "MCP tasks", secret: true, o: documents.DirOptions{MaxBytes: maxTaskBytes}},
+}
+
+// Purposes returns all purposes.
+func Purposes() []Purpose { return []Purpose{Approvals, Programs, Kept, Pins, SignIns, Tasks} }
+
+// sealer returns what seals the documents of a purpose.
+func (of Purpose) sealer(k *runstore.Key) (documents.Sealer, error) {
+	kind := kinds[of]
+	if !kind.secret {
+		return k.Sealer(kind.key), nil
+	}
+	c, err := k.Cipher(kind.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of, err)
+	}
+	return documents.Encrypted(c), nil
+}
+
+// Seal returns a document of a purpose as it is kept under a name.
+func Seal(k *runstore.Key, of Purpose, name string, content []byte) ([]byte, error) {
+	seal, err := of.sealer(k)
+	if err != nil {
+		return nil, err
+	}
+	return seal.Seal(name, content), nil
+}
 
 // Driver has the documents of one state.
 type Driver struct {
@@ -44,49 +76,32 @@ type Driver struct {
 	Key  *runstore.Key
 }
 
-// sealed returns the documents of a purpose, sealed with a key.
-func (d Driver) sealed(of Purpose, key string, o documents.DirOptions) documents.Store {
-	return documents.Sealed(d.Open(of, o), d.Key.Sealer(key))
+// Documents returns the documents of a purpose, with plain contents.
+func (d Driver) Documents(of Purpose) (documents.Store, error) {
+	seal, err := of.sealer(d.Key)
+	if err != nil {
+		return nil, err
+	}
+	return documents.Sealed(d.Open(of, kinds[of].o), seal), nil
 }
 
-// encrypted returns the documents of a purpose, encrypted with a key.
-func (d Driver) encrypted(of Purpose, key string, o documents.DirOptions) (documents.Store, error) {
-	c, err := d.Key.Cipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", of, err)
-	}
-	return documents.Sealed(d.Open(of, o), documents.Encrypted(c)), nil
+// sealed is Documents of a purpose that is not secret.
+func (d Driver) sealed(of Purpose) documents.Store {
+	return documents.Sealed(d.Open(of, kinds[of].o), d.Key.Sealer(kinds[of].key))
 }
 
 // Approvals returns the approvals and grants.
-func (d Driver) Approvals() *policy.StoredApprovals {
-	return policy.NewStoredApprovals(d.sealed(Approvals, approvalsKey, documents.DirOptions{}))
-}
+func (d Driver) Approvals() *policy.StoredApprovals { return policy.NewStoredApprovals(d.sealed(Approvals)) }
 
 // Programs returns the saved programs and the programs of runs.
-func (d Driver) Programs() *programs.Stored {
-	return programs.NewStored(d.sealed(Programs, programsKey, documents.DirOptions{}),
-		d.sealed(Kept, programsKey, documents.DirOptions{Transient: true}))
-}
+func (d Driver) Programs() *programs.Stored { return programs.NewStored(d.sealed(Programs), d.sealed(Kept)) }
 
 // Pins returns what the tools of MCP servers have to be.
-func (d Driver) Pins() *mcp.Pins {
-	return mcp.NewPins(d.sealed(Pins, pinsKey, documents.DirOptions{MaxBytes: mcp.MaxPinBytes}))
-}
-
-// SealPins returns pins as they are kept under a name.
-func SealPins(k *runstore.Key, name string, content []byte) []byte {
-	return k.Sealer(pinsKey).Seal(name, content)
-}
-
-// SignInDocuments are the sign-ins to MCP servers as documents.
-func (d Driver) SignInDocuments() (documents.Store, error) {
-	return d.encrypted(SignIns, signInsKey, documents.DirOptions{})
-}
+func (d Driver) Pins() *mcp.Pins { return mcp.NewPins(d.sealed(Pins)) }
 
 // SignIns returns the sign-ins to MCP servers. The cipher of o does not count.
 func (d Driver) SignIns(o mcp.SignInOptions) (*mcp.SignIns, error) {
-	docs, err := d.SignInDocuments()
+	docs, err := d.Documents(SignIns)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +109,4 @@ func (d Driver) SignIns(o mcp.SignInOptions) (*mcp.SignIns, error) {
 }
 
 // Tasks returns what mcpserver.NewTasks keeps the tasks of MCP clients in.
-func (d Driver) Tasks() (documents.Store, error) {
-	return d.encrypted(Tasks, tasksKey, documents.DirOptions{MaxBytes: maxTaskBytes})
-}
+func (d Driver) Tasks() (documents.Store, error) { return d.Documents(Tasks) }

@@ -257,31 +257,6 @@ func TestARunThatAnotherHostWentOnWith(t *testing.T) {
 	}
 }
 
-// TestARunThatIsMovedIsNotAborted: a move to another store starts between the look at the run and the
-// claim of it. The abort is refused, or the copy would outlive it.
-func TestARunThatIsMovedIsNotAborted(t *testing.T) {
-	InBubble(t, func(t *testing.T) {
-		kept := NewKept()
-		first := Start(t, Setup{Store: kept})
-		id := WantWaiting(t, first.Run(func(g *Guest) any {
-			g.Yield()
-			return 1
-		}), codemode.ReasonYield)
-		first.Shut()
-		store := &Seam{Store: kept}
-		store.Claimed = func(string) error {
-			store.Claimed = nil
-			Alter(t, kept, id, func(rec *runstore.Record) { rec.Moving, rec.Generation = "to another store", rec.Generation+1 })
-			return nil
-		}
-		second := Start(t, Setup{Store: store})
-		WantFailure(t, second.Abort(t.Context(), Me, id), codemode.CodeInvalidInput, codemode.ReasonRunBusy, codemode.PhaseHost)
-		if _, err := kept.Get(t.Context(), id); err != nil {
-			t.Errorf("the run on its way: %v", err)
-		}
-	})
-}
-
 // TestDispatchedSurvivesTheHost: the call was made while the run was suspended, and its answer is all
 // that the next host knows of it. A result that said otherwise would invite a repeat.
 func TestDispatchedSurvivesTheHost(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/internal/configfile"
-	"github.com/quoinhq/quoin/host/postgres"
 )
 
 // Flags are the flags that say which host to make.
@@ -26,7 +25,8 @@ type Flags struct {
 	saysWhy                         bool // what is printed says what is wrong: the log need not
 	Show                            output.ResultPrinter
 	Remote                          remote
-	Database                        *postgres.DB // what OpenState has opened, or nil
+	Moving                          bool     // open a state also while it is being moved
+	Database                        Database // what OpenState has opened, or nil
 }
 
 // Bind adds the flags to a command; cells says whether it runs any.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/shell/settings"
 )
 
@@ -51,9 +52,7 @@ func (o *Flags) completeShell(cfg *host.Config, state string) error {
 }
 
 // StateNames are in the state directory sooner or later.
-var StateNames = []string{
-	"approvals", KeyFileName, "guest-builds", "mcp-pins", "plugins", "programs", "runs", "signins", "tasks", "trajectory",
-}
+var StateNames = append([]string{KeyFileName, "guest-builds", "plugins"}, sqlite.Names()...)
 
 // HiddenPaths are what of Quoin itself no command in a sandbox of this machine may see: the
 // program, the configuration, and what is in the state directory but for one name.

@@ -95,15 +95,11 @@ func (o *Flags) AddDirectories(ctx context.Context, f *configfile.File, cfg *hos
 		return err
 	}
 	cfg.Plugins.Dir, cfg.Plugins.DataDir = dir, filepath.Join(state, "plugins")
-	cfg.MCP.PinDir = PinDir(state)
 	if err := o.OpenState(ctx, f, state, cfg); err != nil {
 		return err
 	}
 	return o.completeShell(cfg, state)
 }
-
-// PinDir is where it is kept what the tools of MCP servers have to be.
-func PinDir(state string) string { return filepath.Join(state, "mcp-pins") }
 
 // List asks the server, or makes a host that gives its plugins throw-away data directories:
 // looking changes nothing.
@@ -134,13 +130,9 @@ func (o *Flags) Inspect(cmd *cobra.Command, stderr io.Writer, print func(*host.H
 	}
 	h, err := host.New(context.WithoutCancel(cmd.Context()), cfg)
 	if err != nil {
-		return err
+		return errors.Join(err, o.CloseState())
 	}
-	err = print(h)
-	if cerr := h.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return errors.Join(print(h), h.Close(), o.CloseState())
 }
 
 // AddMCPState lets a host that is only looked at see servers as the hosts of the state
@@ -157,6 +149,6 @@ func (o *Flags) AddMCPState(ctx context.Context, f *configfile.File, cfg *host.C
 	if err := o.OpenState(ctx, f, state, &opened); err != nil {
 		return err
 	}
-	cfg.MCP.PinDir, cfg.MCP.Pins, cfg.MCP.SignIns = PinDir(state), opened.MCP.Pins, opened.MCP.SignIns
+	cfg.MCP.Pins, cfg.MCP.SignIns = opened.MCP.Pins, opened.MCP.SignIns
 	return nil
 }

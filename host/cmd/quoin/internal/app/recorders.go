@@ -3,14 +3,14 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/internal/configfile"
+	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/redact"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/host/trajectory/tracing"
 )
@@ -37,7 +37,7 @@ type TrajectoryStore interface {
 // OpenRecorders opens the trajectories of the state in force, and traces if the environment asks for
 // them, and puts both into cfg.
 func (o *Flags) OpenRecorders(ctx context.Context, f *configfile.File, cfg *host.Config) (*Recorders, error) {
-	store, err := o.openTrajectories(f)
+	store, err := o.OpenTrajectories(f)
 	if err != nil {
 		return nil, err
 	}
@@ -52,20 +52,16 @@ func (o *Flags) OpenRecorders(ctx context.Context, f *configfile.File, cfg *host
 	return &Recorders{store, traces, o.CloseState}, nil
 }
 
-// openTrajectories opens the trajectories of the database that is open, or of the state directory.
-func (o *Flags) openTrajectories(f *configfile.File) (TrajectoryStore, error) {
-	if o.Database != nil {
-		return o.Database.Trajectory(f.Trajectory.DirOptions), nil
+// OpenTrajectories opens the trajectories next to the database that is open.
+func (o *Flags) OpenTrajectories(f *configfile.File) (TrajectoryStore, error) {
+	if d, ok := o.Database.(*postgres.DB); ok {
+		return d.Trajectory(f.Trajectory.DirOptions), nil
 	}
-	state, err := o.StateDir(f)
+	t, err := o.Database.(*sqlite.DB).Trajectory(f.Trajectory.DirOptions)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := trajectory.OpenDir(TrajectoryDir(state), f.Trajectory.DirOptions)
-	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	return dir, nil
+	return t, nil
 }
 
 // Close is for when the host has closed.
@@ -77,5 +73,3 @@ func (r *Recorders) CloseSinks() error {
 	defer cancel()
 	return errors.Join(r.traces.Shutdown(ctx), r.Trajectories.Close())
 }
-
-func TrajectoryDir(state string) string { return filepath.Join(state, "trajectory") }

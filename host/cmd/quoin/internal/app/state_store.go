@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,12 +17,16 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/paths"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/internal/configfile"
-	"github.com/quoinhq/quoin/host/mcpserver"
+	"github.com/quoinhq/quoin/host/internal/statecopy"
+	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
+	"github.com/quoinhq/quoin/internal/documents"
 	"github.com/quoinhq/quoin/plugins"
+	"github.com/quoinhq/quoin/plugins/protocol"
 )
 
 // KeyFileName is the key of a database in the state directory of a host.
@@ -91,99 +96,74 @@ func (o *Flags) existingState(f *configfile.File) (string, error) {
 	if url, err := o.DatabaseURL(f); url != "" || err != nil {
 		return state, err
 	}
-	if _, err := os.Stat(filepath.Join(state, "runs")); errors.Is(err, fs.ErrNotExist) {
+	if !IsStateDir(state) {
 		return "", fmt.Errorf("%s is not a state directory: give that of the command that suspended the run or asks, with --state", state)
 	}
 	return state, nil
 }
 
+// IsStateDir reports whether a directory has a state, of this version or an earlier one.
+func IsStateDir(dir string) bool {
+	for _, name := range []string{sqlite.FileName, "runs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// Database is what a state is kept in: a file of this machine, or a database that several hosts
+// share.
+type Database interface {
+	runstore.Store
+	runstore.Identified
+	runstore.Inventory
+	Approvals() *policy.StoredApprovals
+	Programs() *programs.Stored
+	Pins() *mcp.Pins
+	SignIns(mcp.SignInOptions) (*mcp.SignIns, error)
+	Tasks() (documents.Store, error)
+	PluginStorage(id string, fail func(error)) protocol.Storage
+	Copied() statecopy.State
+	Close() error
+}
+
 // OpenState adds what outlives a host: runs, approvals, programs, pins, sign-ins and the
-// storages of plugins, of a state directory or of a database. The caller closes the
-// database, after the host, with CloseState.
-func (o *Flags) OpenState(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
-	if err := o.OpenRuns(ctx, f, state, cfg); err != nil {
+// storages of plugins. The caller closes the database, after the host, with CloseState.
+func (o *Flags) OpenState(ctx context.Context, f *configfile.File, state string, cfg *host.Config) (err error) {
+	if err := o.OpenDatabase(ctx, f, state, cfg.Logger); err != nil {
 		return err
 	}
-	approvals, err := o.OpenApprovals(state, cfg.Store)
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	saved, err := o.OpenPrograms(state, cfg.Store)
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	cfg.Approvals.Store, cfg.Programs.Store = approvals, saved
+	d := o.Database
+	cfg.Store, cfg.Approvals.Store, cfg.Programs.Store = d, d.Approvals(), d.Programs()
 	cfg.Guests.Builds = guestBuilds(state, cfg.Guests.Builds)
-	if d := o.Database; d != nil {
-		cfg.MCP.Pins, cfg.Plugins.OpenStorage = d.Pins(), d.PluginStorage
-		cfg.MCP.SignIns, err = d.SignIns(signInOptions(approvals, cfg.Logger))
-		return err
-	}
-	cfg.MCP.SignIns, err = openSignIns(state, cfg.Store, signInOptions(approvals, cfg.Logger))
+	cfg.MCP.Pins, cfg.Plugins.OpenStorage = d.Pins(), d.PluginStorage
+	cfg.MCP.SignIns, err = d.SignIns(signInOptions(cfg.Approvals.Store, cfg.Logger))
 	return err
 }
 
-// OpenRuns adds the runs of a database, or of the state directory.
-func (o *Flags) OpenRuns(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
-	if err := o.OpenDatabase(ctx, f, state, cfg); err != nil || o.Database != nil {
+// OpenDatabase opens what the state is kept in.
+func (o *Flags) OpenDatabase(ctx context.Context, f *configfile.File, state string, log *slog.Logger) error {
+	url, err := o.DatabaseURL(f)
+	if err != nil {
 		return err
 	}
-	store, err := runstore.OpenDir(filepath.Join(state, "runs"))
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	cfg.Store = store
-	return nil
-}
-
-// OpenApprovals opens the approvals next to the runs.
-func (o *Flags) OpenApprovals(state string, runs runstore.Store) (*policy.StoredApprovals, error) {
-	if dir, ok := runs.(*runstore.Dir); ok {
-		return policy.OpenApprovals(filepath.Join(state, "approvals"), dir)
-	}
-	return o.Database.Approvals(), nil
-}
-
-// OpenPrograms opens the programs next to the runs.
-func (o *Flags) OpenPrograms(state string, runs runstore.Store) (*programs.Stored, error) {
-	if dir, ok := runs.(*runstore.Dir); ok {
-		return programs.OpenDir(filepath.Join(state, "programs"), dir)
-	}
-	return o.Database.Programs(), nil
-}
-
-// OpenTasks opens the tasks of MCP clients next to the runs, nil if those are in memory.
-func OpenTasks(state string, runs runstore.Store) (*mcpserver.Tasks, error) {
-	switch store := runs.(type) {
-	case *runstore.Dir:
-		return mcpserver.OpenTasks(filepath.Join(state, "tasks"), store)
-	case *postgres.DB:
-		docs, err := store.Tasks()
-		if err != nil {
-			return nil, err
+	if url == "" {
+		d, err := sqlite.Open(ctx, state, sqlite.Options{Logger: log, Moving: o.Moving})
+		if err == nil {
+			o.Database = d
 		}
-		return mcpserver.NewTasks(docs), nil
-	}
-	return nil, nil
-}
-
-// OpenDatabase puts the runs of a database in the place of the runs of the directory, if there
-// is a database.
-func (o *Flags) OpenDatabase(ctx context.Context, f *configfile.File, state string, cfg *host.Config) error {
-	url, err := o.DatabaseURL(f)
-	if url == "" || err != nil {
 		return err
 	}
 	key, err := databaseKey(ctx, url, cmp.Or(f.StateKeyFile, filepath.Join(state, KeyFileName)))
 	if err != nil {
 		return err
 	}
-	o.Database, err = postgres.Open(ctx, url, postgres.Options{Key: key, Logger: cfg.Logger})
-	if err != nil {
-		return err
+	d, err := postgres.Open(ctx, url, postgres.Options{Key: key, Logger: log, Moving: o.Moving})
+	if err == nil {
+		o.Database = d
 	}
-	cfg.Store = o.Database
-	return nil
+	return err
 }
 
 // databaseKey reads the key of a database. The first host makes it.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/app"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
@@ -129,12 +128,11 @@ func (a *approver) store(cmd *cobra.Command) (*policy.StoredApprovals, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-	if err := a.OpenRuns(cmd.Context(), f, state, &cfg); err != nil {
+	if err := a.OpenDatabase(cmd.Context(), f, state, app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)); err != nil {
 		return nil, err
 	}
-	a.runs = cfg.Store
-	return a.OpenApprovals(state, cfg.Store)
+	a.runs = a.Database
+	return a.Database.Approvals(), nil
 }
 
 // filter chooses the approvals of the session that was asked for.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,21 +12,22 @@ import (
 
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // openState opens the stores of a state directory.
-func openStores(t *testing.T, dir string) (*runstore.Dir, *policy.StoredApprovals) {
+func openStores(t *testing.T, dir string) (*sqlite.DB, *policy.StoredApprovals) {
 	t.Helper()
-	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
+	d, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	approvals, err := policy.OpenApprovals(filepath.Join(dir, "approvals"), runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runs, approvals
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, d.Approvals()
 }
 
 // TestAPersonFillsInAForm: what a tool asks is answered field by field, and asked again where

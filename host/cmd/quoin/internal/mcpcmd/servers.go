@@ -89,7 +89,7 @@ func (m *mcpServers) connect(cmd *cobra.Command, f *configfile.File, s mcp.Serve
 	}
 	s.Disabled = false
 	c, err := mcp.Connect([]mcp.Server{s}, mcp.Options{
-		Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, PinDir: cfg.MCP.PinDir, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns,
+		Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelError), Version: host.Version, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +118,6 @@ func (m *mcpServers) stateConfig(cmd *cobra.Command, f *configfile.File) (*host.
 		return nil, err
 	}
 	cfg := &host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-	cfg.MCP.PinDir = app.PinDir(state)
 	return cfg, m.OpenState(cmd.Context(), f, state, cfg)
 }
 

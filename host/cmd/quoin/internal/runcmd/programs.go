@@ -179,15 +179,10 @@ func (l *library) with(cmd *cobra.Command, do func(savedPrograms) error) error {
 		if err != nil {
 			return err
 		}
-		cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-		if err := l.OpenRuns(cmd.Context(), f, state, &cfg); err != nil {
+		if err := l.OpenDatabase(cmd.Context(), f, state, app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)); err != nil {
 			return err
 		}
-		dir, err := l.OpenPrograms(state, cfg.Store)
-		if err == nil {
-			err = do(ownPrograms{dir})
-		}
-		return errors.Join(err, l.CloseState())
+		return errors.Join(do(ownPrograms{l.Database.Programs()}), l.CloseState())
 	})
 }
 

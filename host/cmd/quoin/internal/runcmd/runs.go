@@ -18,6 +18,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway/client"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -76,7 +77,7 @@ func (o ownRuns) Runs(ctx context.Context, s host.Session) ([]codemode.RunInfo, 
 
 // done are the runs of a directory that have ended, and no one has fetched their results.
 func (o ownRuns) done(ctx context.Context, s host.Session) (list []codemode.RunInfo, _ error) {
-	dir, ok := o.store.(*runstore.Dir)
+	dir, ok := o.store.(*sqlite.DB)
 	if !ok {
 		return nil, nil // a database may have a hundred thousand: quoin state ls lists them
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/gateway/client"
-	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
@@ -136,39 +133,22 @@ func (t farTrajectories) List(s codemode.Session) ([]trajectory.Summary, error) 
 // ownTrajectories opens the trajectories of a database, or of a directory, which it does
 // not create. Call done after use.
 func ownTrajectories(o *app.Flags, cmd *cobra.Command) (_ app.TrajectoryStore, done func(), _ error) {
-	f, err := o.Load()
+	f, state, err := o.Existing()
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := o.StateDir(f)
+	if err := o.OpenDatabase(cmd.Context(), f, state, app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)); err != nil {
+		return nil, nil, err
+	}
+	d, err := o.OpenTrajectories(f)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, o.CloseState())
 	}
-	cfg := host.Config{Logger: app.Logger(f, cmd.ErrOrStderr(), slog.LevelWarn)}
-	if err := o.OpenDatabase(cmd.Context(), f, state, &cfg); err != nil {
-		return nil, nil, err
-	}
-	if o.Database == nil {
-		d, err := recordedIn(app.TrajectoryDir(state), f)
-		return d, func() {}, err
-	}
-	d := o.Database.Trajectory(f.Trajectory.DirOptions)
 	return d, func() {
 		if err := errors.Join(d.Close(), o.CloseState()); err != nil {
 			terminal.Fprintf(cmd.ErrOrStderr(), "quoin: closing: %v\n", err)
 		}
 	}, nil
-}
-
-// recordedIn opens a directory of trajectories that is there.
-func recordedIn(dir string, f *configfile.File) (*trajectory.Dir, error) {
-	if _, err := os.Stat(dir); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("no runs are recorded in %s: run one with quoin exec, or name another state directory with --state", dir)
-		}
-		return nil, err
-	}
-	return trajectory.OpenDir(dir, f.Trajectory.DirOptions)
 }
 
 // readRun reads a run by its id, or the newest of the session.

@@ -5,9 +5,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -133,9 +131,12 @@ func newMCPServer(h *host.Host, f *configfile.File, cfg host.Config, expose []st
 			return nil, err
 		}
 	}
-	state := filepath.Dir(cfg.Plugins.DataDir) // see AddDirectories
-	if o.Tasks, err = app.OpenTasks(state, cfg.Store); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
+	if d, ok := cfg.Store.(app.Database); ok {
+		docs, err := d.Tasks()
+		if err != nil {
+			return nil, err
+		}
+		o.Tasks = mcpserver.NewTasks(docs)
 	}
 	return mcpserver.New(h, o)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/guestrt"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -35,7 +36,8 @@ func newCheck() *cobra.Command {
 		Short: "Read stored runs and their guests, and say what is damaged or missing",
 		Long: `Read every record, result and journal of effects, and verify its seal; read every build
 in guest.builds; and look whether every suspended run has its build. Saved programs,
-grants, sign-ins and what plugins have stored are not read. It changes nothing.
+grants, sign-ins and what plugins have stored are not read. It reads the structure of
+the whole file of a state directory, too. It changes nothing.
 Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 		Example: `  quoin state check
   quoin state check --state /var/lib/quoin --json`,
@@ -61,11 +63,18 @@ Exit status: 0 all is well, 1 there are problems, 2 usage.`,
 
 // check reads everything.
 func (s *storedState) check(ctx context.Context) (*checked, error) {
+	out := &checked{Problems: []problem{}}
+	if d, ok := s.options.Database.(*sqlite.DB); ok {
+		if err := d.Check(ctx); errors.Is(err, runstore.ErrCorrupt) {
+			out.add(sqlite.FileName, "file", err.Error())
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	items, err := s.items(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &checked{Problems: []problem{}}
 	for _, i := range items {
 		err := s.read(ctx, i, &run{})
 		switch {

@@ -2,6 +2,8 @@ package statecmd
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/cli"
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/internal/guestbuilds"
+	"github.com/quoinhq/quoin/host/internal/takeover"
 	"github.com/quoinhq/quoin/internal/terminal"
 )
 
@@ -18,6 +21,9 @@ type collected struct {
 	DryRun bool                `json:"dryRun,omitempty"`
 	Left   int                 `json:"left"` // suspended runs
 	Builds []guestbuilds.Build `json:"builds"`
+	// Folders says whether the folders of an earlier version are removed, which this one has
+	// taken over.
+	Folders bool `json:"folders,omitempty"`
 }
 
 func newGC() *cobra.Command {
@@ -30,7 +36,8 @@ func newGC() *cobra.Command {
 		Long: `Remove runs, results and approvals whose time is over, as a host does once a minute, and
 the builds in guest.builds that no suspended run needs and that no host has used for
 an hour. As long as there is a run that cannot be read, no build goes: the run may
-need it. quoin state check shows such runs.`,
+need it. quoin state check shows such runs. The folders of an earlier version, which this
+one has taken over, go too.`,
 		Example: `  quoin state gc --dry-run
   quoin state gc --state /var/lib/quoin --unused-for 24h`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,6 +70,9 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 			return nil, err
 		}
 	}
+	if err := s.removeFolders(out); err != nil {
+		return nil, err
+	}
 	needed := map[string]bool{}
 	ask := func(ctx context.Context) (map[string]bool, error) {
 		runs, err := s.needs(ctx)
@@ -84,10 +94,26 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 	return out, err
 }
 
+// removeFolders removes the folders that were taken over.
+func (s *storedState) removeFolders(out *collected) error {
+	path := filepath.Join(s.dir, takeover.Folder)
+	if _, err := os.Lstat(path); err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	out.Folders = true
+	if out.DryRun {
+		return nil
+	}
+	return os.RemoveAll(path)
+}
+
 func (c *collected) print(b *strings.Builder) {
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"
+	}
+	if c.Folders {
+		terminal.Fprintf(b, "%s the folders of an earlier version\n", verb)
 	}
 	for _, build := range c.Builds {
 		terminal.Fprintf(b, "%s build %.12s, %s\n", verb, build.ID, output.KiB(int(build.Bytes)))

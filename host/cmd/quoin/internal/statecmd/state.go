@@ -29,7 +29,7 @@ they work while hosts use it, and on what no host can read any more.`,
   quoin state builds
   quoin state gc --dry-run`,
 	}
-	cmd.AddCommand(newMigrate(), newList(), newShow(), newCheck(), newBuilds(), newGC(), newMove(), newExport(), newImport(), newUpgrade())
+	cmd.AddCommand(newMigrate(), newList(), newShow(), newCheck(), newBuilds(), newGC(), newBackup(), newMove(), newExport(), newImport(), newUpgrade())
 	return cmd
 }
 

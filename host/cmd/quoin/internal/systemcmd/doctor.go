@@ -22,6 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host/cmd/quoin/internal/output"
 	"github.com/quoinhq/quoin/host/internal/configfile"
 	"github.com/quoinhq/quoin/host/mcp"
+	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/internal/enginefaults"
 	"github.com/quoinhq/quoin/internal/sandbox"
 	"github.com/quoinhq/quoin/internal/terminal"
@@ -168,10 +169,10 @@ func diagnoseCluster(o *app.Flags, ctx context.Context, f *configfile.File) *dia
 	d := &diagnosedCluster{Faults: []host.ClusterFault{}}
 	state, err := o.StateDir(f)
 	if err == nil && o.Database == nil {
-		err = o.OpenDatabase(ctx, f, state, &host.Config{Logger: slog.New(slog.DiscardHandler)})
+		err = o.OpenDatabase(ctx, f, state, slog.New(slog.DiscardHandler))
 	}
-	if err == nil && o.Database != nil {
-		d.Faults, err = host.CheckCluster(ctx, f.Cluster, o.Database)
+	if shared, ok := o.Database.(*postgres.DB); ok && err == nil {
+		d.Faults, err = host.CheckCluster(ctx, f.Cluster, shared)
 	}
 	if err != nil {
 		d.Error = err.Error()
@@ -189,7 +190,7 @@ func diagnoseServers(o *app.Flags, ctx context.Context, f *configfile.File) ([]d
 	if err := o.AddMCPState(ctx, f, &cfg); err != nil {
 		return nil, err
 	}
-	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, PinDir: cfg.MCP.PinDir, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns})
+	servers, err := mcp.Connect(f.MCP, mcp.Options{Logger: cfg.Logger, Version: host.Version, Pins: cfg.MCP.Pins, SignIns: cfg.MCP.SignIns})
 	if err != nil {
 		return nil, err
 	}
