@@ -11,6 +11,8 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
+	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/gateway"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
 )
@@ -180,10 +182,26 @@ func (s *stage) completeOnTheThird(ctx context.Context) error {
 	return nil
 }
 
+// answer answers what a run has asked, also while the host takes the run over.
+func (h *server) answer(ctx context.Context, r *demoRun) error {
+	for {
+		err := h.client.Answer(ctx, caller, r.id, r.question, host.ToolAnswer{Value: json.RawMessage(`"you"`)})
+		var problem *gateway.Problem
+		if !errors.As(err, &problem) || problem.Reason != string(codemode.ReasonRunBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
 // complete answers what a run has asked, and waits for its result.
 func (s *stage) complete(ctx context.Context, h *server, r *demoRun) error {
 	if r.question != "" {
-		if err := h.client.Answer(ctx, caller, r.id, r.question, host.ToolAnswer{Value: json.RawMessage(`"you"`)}); err != nil {
+		if err := h.answer(ctx, r); err != nil {
 			return fmt.Errorf("answer to %s of %s: %w", r.id, r.at, err)
 		}
 	}

@@ -35,9 +35,9 @@ func TestPostgresSignInMoves(t *testing.T) {
 	if err := <-stderr.opened; err != nil {
 		t.Fatal(err)
 	}
-	do(0, "sign-in tracker moved", "state", "move", state, "--to=file:"+database)
+	do(0, "sign-ins: ", "state", "move", state, "--to=file:"+database)
 	do(0, "tracker is connected", "mcp", "test", "tracker", "--state=file:"+database)
 	do(1, "needs sign-in", "mcp", "test", "tracker", state)
-	do(0, "sign-in tracker moved", "state", "move", "--state=file:"+database, "--to="+filepath.Join(dir, "state"))
+	do(0, "sign-ins: ", "state", "move", "--state=file:"+database, "--to="+filepath.Join(dir, "state"))
 	do(0, "tracker is connected", "mcp", "test", "tracker", state)
 }

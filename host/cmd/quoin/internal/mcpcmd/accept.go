@@ -64,7 +64,7 @@ func (m *mcpServers) accept(cmd *cobra.Command, name string, yes bool) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, servers.Close()) }()
+	defer func() { err = errors.Join(err, servers.Close(), m.CloseState()) }()
 	if st := servers.Status()[0]; st.State != mcp.StateConnected {
 		return fmt.Errorf("%s is not connected: quoin mcp test %s says why", name, name+m.flags())
 	}

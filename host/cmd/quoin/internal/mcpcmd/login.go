@@ -96,7 +96,8 @@ func (l *mcpSigning) who() codemode.Session {
 	return codemode.Session{AgentID: l.Agent, SessionKey: l.SessionKey}
 }
 
-func (l *mcpSigning) login(cmd *cobra.Command, name string) error {
+func (l *mcpSigning) login(cmd *cobra.Command, name string) (err error) {
+	defer func() { err = errors.Join(err, l.CloseState()) }()
 	server, signIns, err := l.open(cmd, name)
 	if err != nil {
 		return err
@@ -138,7 +139,8 @@ func (o signedIn) print(w io.Writer) error {
 	return err
 }
 
-func (l *mcpSigning) logout(cmd *cobra.Command, name string) error {
+func (l *mcpSigning) logout(cmd *cobra.Command, name string) (err error) {
+	defer func() { err = errors.Join(err, l.CloseState()) }()
 	server, signIns, err := l.open(cmd, name)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package mcpcmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -61,7 +62,8 @@ Exit status: 0 connected, 1 not, 2 usage.`,
 }
 
 // try connects to a server and looks at what it offers.
-func (m *mcpServers) try(cmd *cobra.Command, name string) (*triedServer, error) {
+func (m *mcpServers) try(cmd *cobra.Command, name string) (_ *triedServer, err error) {
+	defer func() { err = errors.Join(err, m.CloseState()) }()
 	f, err := m.Load()
 	if err != nil {
 		return nil, err
