@@ -15,6 +15,9 @@ import (
 // runPrefix starts the names of the folders that hosts make in a run root.
 const runPrefix = "h-"
 
+// guardName is locked while folders of a run root are made or removed.
+const guardName = ".lock"
+
 // runDir is a host's private folder for the sockets and temporary files of its
 // plugins. A locked file in it says that the host lives; a folder with a free
 // lock is left over from a host that died, and is swept by the next one.
@@ -73,7 +76,7 @@ func openRunDir(root string) (_ *runDir, err error) {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
 	// Between making a folder and locking it another host must not sweep.
-	guard := durable.NewLock(filepath.Join(root, ".lock"))
+	guard := durable.NewLock(filepath.Join(root, guardName))
 	if err := guard.Lock(context.Background(), false); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
@@ -114,7 +117,9 @@ func sweep(root string) error {
 	return errors.Join(errs...)
 }
 
-// close removes the folder.
+// close removes the folder. Without its lock file another host would take it for the folder of a
+// dead one, and put another lock file there to sweep it.
 func (r *runDir) close() error {
-	return errors.Join(os.RemoveAll(r.path), r.lock.Close())
+	guard := durable.NewLock(filepath.Join(filepath.Dir(r.path), guardName))
+	return errors.Join(guard.Lock(context.Background(), false), os.RemoveAll(r.path), r.lock.Close(), guard.Close())
 }

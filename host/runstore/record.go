@@ -150,9 +150,9 @@ func (r *Record) CheckFormat() error {
 }
 
 var (
-	errOlder = fmt.Errorf("%w: an older version of Quoin has suspended the run: wait for it with that version, or abort it there", ErrFormat)
+	errOlder  = fmt.Errorf("%w: an older version of Quoin has suspended the run: wait for it with that version, or abort it there", ErrFormat)
 	errMoving = fmt.Errorf("%w: an earlier version of Quoin was moving the run to another state: complete that with quoin state move of that version", ErrFormat)
-	errNewer = fmt.Errorf("%w: a newer version of Quoin has suspended the run: install that version again, or wait for the run on a host that has it", ErrFormat)
+	errNewer  = fmt.Errorf("%w: a newer version of Quoin has suspended the run: install that version again, or wait for the run on a host that has it", ErrFormat)
 )
 
 // Claim is the exclusive right to write a run. Unless it is the newest claim of the run, its

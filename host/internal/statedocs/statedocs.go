@@ -91,10 +91,14 @@ func (d Driver) sealed(of Purpose) documents.Store {
 }
 
 // Approvals returns the approvals and grants.
-func (d Driver) Approvals() *policy.StoredApprovals { return policy.NewStoredApprovals(d.sealed(Approvals)) }
+func (d Driver) Approvals() *policy.StoredApprovals {
+	return policy.NewStoredApprovals(d.sealed(Approvals))
+}
 
 // Programs returns the saved programs and the programs of runs.
-func (d Driver) Programs() *programs.Stored { return programs.NewStored(d.sealed(Programs), d.sealed(Kept)) }
+func (d Driver) Programs() *programs.Stored {
+	return programs.NewStored(d.sealed(Programs), d.sealed(Kept))
+}
 
 // Pins returns what the tools of MCP servers have to be.
 func (d Driver) Pins() *mcp.Pins { return mcp.NewPins(d.sealed(Pins)) }
