@@ -197,10 +197,7 @@ func TestPostgresAMovedRunGoesOn(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, approvals, err := stateDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	approvals := openState(t, dir).Approvals()
 	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func execBriefly(t *testing.T, h *host.Host, reason codemode.Reason, code string
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	h, told := advancing(t, host.Config{Store: openDir(t, mkdir(t)), Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
+	h, told := advancing(t, host.Config{Store: openState(t, mkdir(t)), Tools: []catalog.Tool{g.tool("slow"), echo("echo")}})
 	id := execBriefly(t, h, codemode.ReasonPendingTools, `
 		const got = await tools.slow();
 		await new Promise(r => setTimeout(r, 100));
@@ -111,7 +111,7 @@ func TestSeveralHostsAdvance(t *testing.T) {
 		calls[c.RunID+string(c.Input)]++
 		return json.RawMessage("null"), nil
 	}}
-	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{note}})
+	first := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{note}})
 	var ids []string
 	for i := range runs {
 		s := me
@@ -126,7 +126,7 @@ func TestSeveralHostsAdvance(t *testing.T) {
 	}
 	var hosts []*host.Host
 	for range 3 {
-		hosts = append(hosts, start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{note}, Advance: 2, Trajectory: host.TrajectoryConfig{Sink: all}}))
+		hosts = append(hosts, start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{note}, Advance: 2, Trajectory: host.TrajectoryConfig{Sink: all}}))
 	}
 	for left := slices.Clone(ids); len(left) > 0; {
 		e := <-all
@@ -172,7 +172,7 @@ func TestAdvanceAfterAKill(t *testing.T) {
 			t.Parallel()
 			dir := mkdir(t)
 			id := crashed(t, dir, tc.stage, tc.kind)
-			h, told := advancing(t, host.Config{Store: openDir(t, dir), Tools: crashTools(dir, tc.kind, func(string) {})})
+			h, told := advancing(t, host.Config{Store: openState(t, dir), Tools: crashTools(dir, tc.kind, func(string) {})})
 			told.until(t, id, trajectory.RunEnded)
 			r := h.Wait(t.Context(), me, id)
 			wantValue(t, r, tc.want)

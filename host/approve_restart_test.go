@@ -17,28 +17,14 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
-
-// stateDir opens the stores of a state directory, as every process does for
-// itself.
-func stateDir(dir string) (*runstore.Dir, *policy.StoredApprovals, error) {
-	runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		return nil, nil, err
-	}
-	approvals, err := policy.OpenApprovals(filepath.Join(dir, "approvals"), runs)
-	return runs, approvals, err
-}
 
 // kept returns cfg with stores in dir, so that runs and approvals outlive the host.
 func kept(t *testing.T, dir string, cfg host.Config) host.Config {
 	t.Helper()
-	runs, approvals, err := stateDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Store, cfg.Approvals.Store = runs, approvals
+	d := openState(t, dir)
+	cfg.Store, cfg.Approvals.Store = d, d.Approvals()
 	return cfg
 }
 
@@ -53,10 +39,7 @@ func TestPendingApprovalsSurviveTheHost(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, apart, err := stateDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	apart := openState(t, dir).Approvals()
 	if _, err := policy.Decide(t.Context(), apart, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +59,14 @@ const askingFirst = "QUOIN_TEST_ASKING_FIRST"
 
 // asking is the whole life of that host.
 func asking(dir string) error {
-	runs, approvals, err := stateDir(dir)
+	state, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}
 	asked := make(chan *policy.Approval, 1)
 	h, err := host.New(context.Background(), host.Config{
 		Guests: host.GuestConfig{Path: os.Getenv(doomedGuest)},
-		Store:  runs, Approvals: host.ApprovalConfig{Store: approvals, OnNew: func(a *policy.Approval) { asked <- a }},
+		Store:  state, Approvals: host.ApprovalConfig{Store: state.Approvals(), OnNew: func(a *policy.Approval) { asked <- a }},
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Tools:  []catalog.Tool{echo("echo")},
 		Hooks:  []policy.Hook{asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo")},

@@ -12,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // picker is a tool that the caller answers itself.
@@ -167,13 +167,7 @@ func TestAnswerErrors(t *testing.T) {
 func TestClientToolsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	store := func() *runstore.Dir {
-		s, err := runstore.OpenDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	store := func() *sqlite.DB { return openState(t, dir) }
 	code := `
 const picked = tools.pick({title: "a"});
 await yield_control();
@@ -204,10 +198,7 @@ return [await picked, lost, ALL_TOOLS.length, await tools.call("echo", {n: 1}).c
 // had not yet put it into the journal.
 func TestALostAnswerIsAskedForAnew(t *testing.T) {
 	t.Parallel()
-	store, err := runstore.OpenDir(mkdir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := openState(t, mkdir(t))
 	first := start(t, host.Config{Store: store})
 	r := first.Exec(context.Background(), me, host.ExecInput{Code: `return await tools.pick({title: "a"})`, Tools: []catalog.Tool{picker("pick")}})
 	id := wantWaiting(t, r, codemode.ReasonPendingTools)

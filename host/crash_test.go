@@ -19,6 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // crashKey makes the test binary a host that suspends and resumes a run in the
@@ -108,7 +109,7 @@ func crashTools(dir, kind string, entered func(name string)) []catalog.Tool {
 
 // crash is the whole life of that host.
 func crash(dir string) error {
-	s, err := runstore.OpenDir(dir)
+	s, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 		t.Run(tc.stage+"/"+tc.kind, func(t *testing.T) {
 			dir := mkdir(t)
 			id := crashed(t, dir, tc.stage, tc.kind)
-			h := start(t, host.Config{Store: openDir(t, dir), Tools: crashTools(dir, tc.kind, func(string) {})})
+			h := start(t, host.Config{Store: openState(t, dir), Tools: crashTools(dir, tc.kind, func(string) {})})
 			r := h.Wait(context.Background(), me, id)
 			wantValue(t, r, tc.want)
 			var want, got []string
@@ -200,21 +201,14 @@ func TestHostIsKilledAtAnyStage(t *testing.T) {
 	}
 }
 
-// TestHostIsKilledWhileItWrites: if the last byte of an answer is not in the store, the answer
+// TestHostIsKilledWhileItWrites: if the last answer is not in the store, the answer
 // has never been there, and the effect of the call is unknown.
 func TestHostIsKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	id := crashed(t, dir, "first settled", "plain")
-	name := filepath.Join(dir, id+".run")
-	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, info.Size()-1); err != nil {
-		t.Fatal(err)
-	}
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: crashTools(dir, "plain", func(string) {})})
+	alterState(t, dir, `DELETE FROM journal WHERE n = (SELECT max(n) FROM journal)`)
+	h := start(t, host.Config{Store: openState(t, dir), Tools: crashTools(dir, "plain", func(string) {})})
 	wantValue(t, h.Wait(context.Background(), me, id), `["unknown","done"]`)
 	calls, err := os.ReadFile(filepath.Join(dir, "calls"))
 	if err != nil {

@@ -52,7 +52,7 @@ func TestARunStaysOnItsEngine(t *testing.T) {
 	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
 	with := func(e host.EngineChoice) *host.Host {
-		return start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: e, Path: defaultGuest(t), NativePath: native}})
+		return start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Engine: e, Path: defaultGuest(t), NativePath: native}})
 	}
 	suspend := func(h *host.Host) (id string) {
 		r := exec(h, twoYields)
@@ -111,11 +111,11 @@ func shut(t *testing.T, h *host.Host) {
 func TestARunWhoseEngineIsGone(t *testing.T) {
 	t.Parallel()
 	ctx, dir, native := context.Background(), mkdir(t), renamedGuest(t)
-	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: native}})
+	first := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: native}})
 	id := wantWaiting(t, exec(first, twoYields), codemode.ReasonYield)
 	shut(t, first)
 
-	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
+	second := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
 	r := second.Wait(ctx, me, id)
 	wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost)
 	for _, words := range []string{"the native engine has suspended it (" + idOfNative, "no worker of that engine", "kept until", "quoin-guest-native", "make native", "guest.nativePath"} {

@@ -16,6 +16,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/redact"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/namespaces"
@@ -175,7 +176,7 @@ func ExampleConfig_agents() {
 
 // With a store that outlives the host, a suspended run continues in another process.
 func ExampleConfig_store() {
-	var store runstore.Memory // a *runstore.Dir outlives the process, too
+	var store runstore.Memory // a *sqlite.DB outlives the process, too
 	session := host.Session{SessionID: "42"}
 
 	first := embed(host.Config{Store: &store})
@@ -262,10 +263,11 @@ func ExampleHost_Shutdown() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	store, err := runstore.OpenDir(dir)
+	store, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer store.Close()
 	started, release := make(chan struct{}), make(chan struct{})
 	slow := catalog.Tool{
 		Name: "slow", Description: "Takes its time.",

@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -113,20 +112,19 @@ var failureCases = []failureCase{
 		}},
 	{"tools that the host lacks", codemode.CodeInvalidInput, codemode.ReasonToolsMissing, codemode.PhaseHost, true, "was suspended with the plugin notes", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
-		first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{owned("read", "notes")}})
+		first := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{owned("read", "notes")}})
 		id := wantWaiting(t, exec(first, `await tools.read({}); await yield_control()`), codemode.ReasonYield)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
+		return start(t, host.Config{Store: openState(t, dir)}).Wait(context.Background(), me, id)
 	}},
 	{"store that fails", codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost, false, "The run is kept as it was", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
-		h := start(t, host.Config{Store: openDir(t, dir)})
+		h := start(t, host.Config{Store: openState(t, dir)})
 		id := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
-		if err := os.Rename(dir, dir+"-away"); err != nil {
-			t.Fatal(err)
-		}
+		breakState(t, dir, "records", "hidden")
+		t.Cleanup(func() { breakState(t, dir, "hidden", "records") })
 		return h.Wait(context.Background(), me, id)
 	}},
 	{"damaged record", codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost, false, "cannot be restored", damaged},
@@ -149,10 +147,10 @@ var failureCases = []failureCase{
 	}},
 	{"run of an engine that is gone", codemode.CodeUnavailable, codemode.ReasonEngineUnavailable, codemode.PhaseHost, false, "make native", func(t *testing.T) *host.Result {
 		dir := mkdir(t)
-		first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)}})
+		first := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Engine: host.EngineNative, NativePath: renamedGuest(t)}})
 		id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 		shut(t, first)
-		second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
+		second := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: defaultGuest(t)}})
 		return second.Wait(context.Background(), me, id)
 	}},
 	{"caller that goes away", codemode.CodeAborted, "", codemode.PhaseHost, false, "aborted", func(t *testing.T) *host.Result {
@@ -224,8 +222,8 @@ func declared(t *testing.T, types ...string) (values []string) {
 // expired waits for a run that has expired. The host of the run is gone.
 func expired(t *testing.T) *host.Result {
 	dir := mkdir(t)
-	h := start(t, host.Config{Store: openDir(t, dir)})
-	first := start(t, host.Config{Store: openDir(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
+	h := start(t, host.Config{Store: openState(t, dir)})
+	first := start(t, host.Config{Store: openState(t, dir), Settings: host.Settings{SnapshotTTL: time.Second}})
 	id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -249,15 +247,13 @@ func busy(t *testing.T) *host.Result {
 
 func damaged(t *testing.T) *host.Result {
 	dir := mkdir(t)
-	first := start(t, host.Config{Store: openDir(t, dir)})
+	first := start(t, host.Config{Store: openState(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control()`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, id+".run"), []byte("not a run"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return start(t, host.Config{Store: openDir(t, dir)}).Wait(context.Background(), me, id)
+	alterState(t, dir, `UPDATE records SET header = CAST('not a run' AS BLOB)`)
+	return start(t, host.Config{Store: openState(t, dir)}).Wait(context.Background(), me, id)
 }
 
 // spin returns once a cell of h computes without end.

@@ -110,10 +110,10 @@ func (c *doneTold) Done() <-chan struct{} {
 func TestARunThatIsTakenIsNotAborted(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	store := &faultyStore{Store: openDir(t, dir)}
+	store := &faultyStore{Store: openState(t, dir)}
 	h := start(t, host.Config{Store: store})
 	id := wantWaiting(t, exec(h, `await yield_control(); return 1`), codemode.ReasonYield)
-	taken, err := openDir(t, dir).Claim(t.Context(), id)
+	taken, err := openState(t, dir).Claim(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

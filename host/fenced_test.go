@@ -12,12 +12,13 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // fencing is a store with claims and journals of effects that are over as soon as they are
 // made. It counts the writes that it refuses.
 type fencing struct {
-	*runstore.Dir
+	*sqlite.DB
 	refused atomic.Int64
 }
 
@@ -27,7 +28,7 @@ func (s *fencing) refuse() error {
 }
 
 func (s *fencing) Claim(ctx context.Context, id string) (runstore.Claim, error) {
-	c, err := s.Dir.Claim(ctx, id)
+	c, err := s.DB.Claim(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (s *fencing) Claim(ctx context.Context, id string) (runstore.Claim, error) 
 }
 
 func (s *fencing) OpenEffects(ctx context.Context, id string, header *runstore.Effects) (runstore.EffectJournal, error) {
-	j, err := s.Dir.OpenEffects(ctx, id, header)
+	j, err := s.DB.OpenEffects(ctx, id, header)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +86,10 @@ func TestFencedWritesAreCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, tools := mkdir(t), newShelf(mkdir(t)).tools()
-			store, err := runstore.OpenDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fencing := &fencing{Dir: store}
+			store := openState(t, dir)
+			fencing := &fencing{DB: store}
 			stale := start(t, host.Config{Store: fencing, Tools: tools})
-			write(t, start(t, host.Config{Store: openDir(t, dir), Tools: tools}), stale)
+			write(t, start(t, host.Config{Store: openState(t, dir), Tools: tools}), stale)
 			refused := fencing.refused.Load()
 			if refused == 0 {
 				t.Fatal("no write was refused")

@@ -55,14 +55,14 @@ func gauge(t *testing.T, h *host.Host, name string) float64 {
 func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
-	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old}})
+	first := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: old}})
 	id := wantWaiting(t, exec(first, `const kept = 40; await yield_control(); await yield_control(); return kept + 2`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 
 	log := &lockedBuffer{}
-	second := start(t, host.Config{Store: openDir(t, dir), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	second := start(t, host.Config{Store: openState(t, dir), Logger: slog.New(slog.NewTextHandler(log, nil))})
 	list, err := second.Runs().All(ctx)
 	if err != nil || len(list) != 1 || !list[0].Foreign || list[0].ImageBytes == 0 {
 		t.Errorf("%+v, %v", list, err)
@@ -76,7 +76,7 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	third := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
+	third := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
 	fresh := wantWaiting(t, exec(third, `await yield_control(); return 1`), codemode.ReasonYield)
 	wantWaiting(t, third.Wait(ctx, me, id), codemode.ReasonYield)
 	list, err = third.Runs().All(ctx)
@@ -86,7 +86,7 @@ func TestPreviousGuestsFinishTheirRuns(t *testing.T) {
 	if err := third.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fourth := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
+	fourth := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
 	wantValue(t, fourth.Wait(ctx, me, id), `42`)
 	wantValue(t, fourth.Wait(ctx, me, fresh), `1`)
 }
@@ -114,7 +114,7 @@ func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	builds := filepath.Join(mkdir(t), "builds")
-	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: old, Builds: builds}})
+	first := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: old, Builds: builds}})
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, last := range []bool{false, true} {
-		h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
+		h := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Builds: builds}})
 		if list, err := h.Runs().All(ctx); err != nil || len(list) != 1 || list[0].Foreign {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -146,7 +146,7 @@ func TestKeptGuestsFinishTheirRuns(t *testing.T) {
 func TestAKeptGuestOfOtherBytes(t *testing.T) {
 	t.Parallel()
 	ctx, dir, builds := context.Background(), mkdir(t), filepath.Join(mkdir(t), "builds")
-	first := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t), Builds: builds}})
+	first := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t), Builds: builds}})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestAKeptGuestOfOtherBytes(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Builds: builds}})
+	second := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Builds: builds}})
 	got := second.Wait(ctx, me, id)
 	wantFailure(t, got, codemode.CodeUnavailable, "", codemode.PhaseHost)
 	if !strings.Contains(got.Error, "the file was replaced") {

@@ -204,12 +204,12 @@ func TestAbortByID(t *testing.T) {
 func TestAbortOfAStoredRun(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	first := start(t, host.Config{Store: openDir(t, dir)})
+	first := start(t, host.Config{Store: openState(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 1`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, host.Config{Store: openDir(t, dir)})
+	second := start(t, host.Config{Store: openState(t, dir)})
 	wantFailure(t, second.Abort(context.Background(), host.Session{}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
 	wantFailure(t, second.Abort(context.Background(), me, id), codemode.CodeAborted, "", codemode.PhaseHost)
 	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)

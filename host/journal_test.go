@@ -61,7 +61,7 @@ func (c *counting) putCalls(ctx context.Context, claim runstore.Claim, generatio
 func TestManyAnswersGetANewImage(t *testing.T) {
 	t.Parallel()
 	const size = 10_000
-	store := &counting{Store: openDir(t, mkdir(t))}
+	store := &counting{Store: openState(t, mkdir(t))}
 	var (
 		h  *host.Host
 		id string // known before the first call

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
@@ -25,11 +24,11 @@ const doomedKey = "QUOIN_TEST_DOOMED"
 
 // doomed is the whole life of that host.
 func doomed(dir string) error {
-	s, err := runstore.OpenDir(dir)
+	s, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}
-	told, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
+	told, err := s.Trajectory(trajectory.DirOptions{})
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func TestSuspendedRunsSurviveSIGKILL(t *testing.T) {
 		t.Fatalf("the host said %q\n%s", said, p.stderr.String())
 	}
 	told := openTrajectory(t, dir)
-	h := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: told}, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
+	h := start(t, host.Config{Store: openState(t, dir), Trajectory: host.TrajectoryConfig{Sink: told}, Tools: []catalog.Tool{echo("echo"), newGate().tool("slow")}})
 	wantValue(t, h.Wait(context.Background(), me, said[0]), `42`)
 	wantValue(t, h.Wait(context.Background(), me, said[1]), `"unknown"`)
 	for i, want := range [][]string{

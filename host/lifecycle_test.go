@@ -65,7 +65,7 @@ func TestLifecycle(t *testing.T) {
 // no record, no claim, and every place for workers free.
 func (c *lifecycleCase) run(t *testing.T) {
 	w := &world{T: t, gates: map[string]*gate{}}
-	w.cfg = host.Config{Guests: host.GuestConfig{Max: 2}, Store: openDir(t, mkdir(t)), DrainTimeout: time.Millisecond}
+	w.cfg = host.Config{Guests: host.GuestConfig{Max: 2}, Store: openState(t, mkdir(t)), DrainTimeout: time.Millisecond}
 	for _, name := range gated {
 		g := newGate()
 		tool := g.tool(name)
@@ -243,7 +243,7 @@ func (w *world) crash() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	copied := openDir(w.T, mkdir(w.T))
+	copied := openState(w.T, mkdir(w.T))
 	for _, r := range records {
 		whole, err := w.cfg.Store.Get(ctx, r.ID)
 		if err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // TestARunOutlivesItsKilledWorker: a run that is in the store continues from there when its
@@ -41,7 +41,7 @@ func TestARunOutlivesItsKilledWorker(t *testing.T) {
 const struckTwiceKey = "QUOIN_TEST_STRUCK_TWICE"
 
 func serveStruckTwice() error {
-	store, err := runstore.OpenDir(os.Getenv(struckTwiceKey))
+	store, err := sqlite.Open(context.Background(), os.Getenv(struckTwiceKey), sqlite.Options{})
 	if err != nil {
 		return err
 	}

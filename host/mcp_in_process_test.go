@@ -72,7 +72,7 @@ func TestMCPCallsCarryTheEpoch(t *testing.T) {
 	sdk.AddTool(s, &sdk.Tool{Name: "epoch", Description: "Returns the epoch of the call."}, func(_ context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, map[string]any, error) {
 		return nil, map[string]any{"epoch": r.Params.Meta["io.github.quoinhq/epoch"]}, nil
 	})
-	h := start(t, host.Config{Store: openDir(t, mkdir(t)), MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "meta", InProcess: s}}}})
+	h := start(t, host.Config{Store: openState(t, mkdir(t)), MCP: host.MCPConfig{Servers: []mcp.Server{{Name: "meta", InProcess: s}}}})
 	id := wantWaiting(t, exec(h, `
 const epoch = async () => (await MCP.meta.epoch()).structuredContent.epoch;
 const first = await epoch();

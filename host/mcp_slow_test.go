@@ -149,7 +149,7 @@ func TestARunWaitsForItsServers(t *testing.T) {
 		t.Run(string(pin), func(t *testing.T) {
 			t.Parallel()
 			dir, pins := mkdir(t), mkdir(t)
-			config := func() host.Config { return host.Config{Store: openDir(t, dir), MCP: host.MCPConfig{PinDir: pins}} }
+			config := func() host.Config { return host.Config{Store: openState(t, dir), MCP: host.MCPConfig{PinDir: pins}} }
 			server := network(t, "slow")
 			server.Pin = pin
 			h, err := newHost(func() host.Config {
@@ -198,12 +198,9 @@ func TestAnApprovedCallWaitsForItsServer(t *testing.T) {
 	}
 	dir := mkdir(t)
 	config := func(server mcp.Server, wait time.Duration) host.Config {
-		runs, approvals, err := stateDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		state := openState(t, dir)
 		server.Pin = mcp.PinOff
-		return host.Config{Store: runs, Approvals: host.ApprovalConfig{Store: approvals}, Hooks: []policy.Hook{ask}, MCP: host.MCPConfig{Servers: []mcp.Server{server}, Wait: wait}}
+		return host.Config{Store: state, Approvals: host.ApprovalConfig{Store: state.Approvals()}, Hooks: []policy.Hook{ask}, MCP: host.MCPConfig{Servers: []mcp.Server{server}, Wait: wait}}
 	}
 	h, err := newHost(config(network(t, "slow"), time.Minute))
 	if err != nil {

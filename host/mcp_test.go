@@ -23,7 +23,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/typescript"
@@ -356,10 +355,7 @@ func TestMCPAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir, records := mkdir(t), mkdir(t)
 	open := func() *host.Host {
-		store, err := runstore.OpenDir(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := openState(t, records)
 		guest, err := hosttest.Guest()
 		if err != nil {
 			t.Fatal(err)

@@ -3,10 +3,8 @@ package host_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +21,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // modelChecks is how many histories TestModel makes up, unless -rapid.checks says
@@ -128,12 +127,14 @@ type modelledRun struct {
 
 // model is a host and what is expected of it.
 type model struct {
-	t     *rapid.T
-	dir   string
-	dirs  []string
-	h     *host.Host
-	hosts []*host.Host
-	runs  []*modelledRun
+	t      *rapid.T
+	dir    string
+	dirs   []string
+	h      *host.Host
+	hosts  []*host.Host
+	state  *sqlite.DB
+	states []*sqlite.DB
+	runs   []*modelledRun
 
 	mu      sync.Mutex
 	entered map[[2]int][]*modelInvocation
@@ -163,12 +164,13 @@ func (m *model) tempDir() string {
 
 // open starts a host on the present directory.
 func (m *model) open() {
-	store, err := runstore.OpenDir(m.dir)
+	state, err := sqlite.Open(context.Background(), m.dir, sqlite.Options{})
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	m.state, m.states = state, append(m.states, state)
 	h, err := newHost(host.Config{
-		Store: store, DrainTimeout: time.Millisecond, Guests: host.GuestConfig{Prepared: 1},
+		Store: state, DrainTimeout: time.Millisecond, Guests: host.GuestConfig{Prepared: 1},
 		Settings: host.Settings{MaxPendingCalls: modelSlots, Timeout: time.Minute},
 		Tools:    []catalog.Tool{m.tool("once", false), m.tool("again", true)},
 	})
@@ -184,6 +186,11 @@ func (m *model) close() {
 	for _, h := range m.hosts {
 		if err := h.Close(); err != nil {
 			m.t.Errorf("Close: %v", err)
+		}
+	}
+	for _, d := range m.states {
+		if err := d.Close(); err != nil {
+			m.t.Error(err)
 		}
 	}
 	for _, dir := range m.dirs {
@@ -472,11 +479,7 @@ func (m *model) answer(r *modelledRun, c *modelledCall) {
 // journaled waits until the store has every answer of a run that the model has.
 func (m *model) journaled(r *modelledRun) {
 	for start := time.Now(); ; {
-		store, err := runstore.OpenDir(m.dir)
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		rec, err := store.Get(context.Background(), r.id)
+		rec, err := m.state.Get(context.Background(), r.id)
 		if err != nil {
 			m.t.Fatalf("run %d: %v", r.n, err)
 		}
@@ -612,21 +615,18 @@ func (m *model) kill(t *rapid.T) {
 	m.open()
 }
 
-// copyTo copies what the store holds, as if the machine had stopped. A file that is
-// gone by the time it is read was deleted, or was on its way to its name.
+// copyTo copies what the store holds, as if the machine had stopped.
 func (m *model) copyTo(dir string) {
-	entries, err := os.ReadDir(m.dir)
+	err := m.state.Backup(context.Background(), filepath.Join(dir, sqlite.FileName))
+	var key []byte
+	if err == nil {
+		key, err = os.ReadFile(filepath.Join(m.dir, sqlite.KeyFile))
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, sqlite.KeyFile), key, 0o600)
+	}
 	if err != nil {
 		m.t.Fatal(err)
-	}
-	for _, e := range entries {
-		b, err := os.ReadFile(filepath.Join(m.dir, e.Name()))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, e.Name()), b, 0o600)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			m.t.Fatal(err)
-		}
 	}
 }
 
@@ -650,13 +650,7 @@ func (m *model) finish(t *rapid.T) {
 	if err != nil || len(runs) != 0 {
 		t.Fatalf("left: %+v, %v", runs, err)
 	}
-	names, err := os.ReadDir(m.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range names {
-		if strings.HasPrefix(n.Name(), "run_") {
-			t.Fatalf("the store has %s", n.Name())
-		}
+	if items, err := m.state.Items(context.Background()); err != nil || len(items) > 0 {
+		t.Fatalf("the store has %+v, %v", items, err)
 	}
 }

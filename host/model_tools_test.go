@@ -19,7 +19,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/modeltools"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -224,10 +223,7 @@ func TestSurfaceOutlivesItsProcess(t *testing.T) {
 		}}}
 	}
 	open := func() *host.Host {
-		store, err := runstore.OpenDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := openState(t, dir)
 		return start(t, host.Config{Store: store})
 	}
 	first := open()

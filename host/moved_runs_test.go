@@ -5,7 +5,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // TestRunsThatHaveMovedTakeNoPlaces: runs are suspended at one host and end at another, one
@@ -20,10 +19,7 @@ func TestRunsThatHaveMovedTakeNoPlaces(t *testing.T) {
 			return host.Config{Store: shared.of(name), Cluster: host.ClusterConfig{Listen: "127.0.0.1:0", Secret: clusterSecret}}
 		},
 		"processes of one directory": func(string) host.Config {
-			dir, err := runstore.OpenDir(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := openState(t, path)
 			return host.Config{Store: dir}
 		},
 	} {

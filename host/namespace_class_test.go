@@ -9,7 +9,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
-	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/namespaces"
 )
 
@@ -85,10 +84,7 @@ func TestMethodsInALaterProcess(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	open := func() *host.Host {
-		store, err := runstore.OpenDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := openState(t, dir)
 		cfg := jobs()
 		cfg.Store = store
 		return start(t, cfg)

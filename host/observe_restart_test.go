@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,13 +10,14 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // openTrajectory opens the trajectories next to the runs of a directory.
-func openTrajectory(t *testing.T, dir string) *trajectory.Dir {
+func openTrajectory(t *testing.T, dir string) *sqlite.Trajectory {
 	t.Helper()
-	d, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
+	d, err := openState(t, dir).Trajectory(trajectory.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func outline(r *trajectory.Run) []string {
 	return out
 }
 
-func readTrajectory(t *testing.T, d *trajectory.Dir, id string) *trajectory.Run {
+func readTrajectory(t *testing.T, d *sqlite.Trajectory, id string) *trajectory.Run {
 	t.Helper()
 	r, err := d.Read(host.Session{AgentID: me.AgentID, SessionKey: me.SessionKey, SessionID: me.SessionID}, id)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 		return tool
 	}
 	g, again := newGate(), newGate()
-	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}, Tools: []catalog.Tool{echo("echo"), readOnly(g)}, DrainTimeout: 1})
+	first := start(t, host.Config{Store: openState(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}, Tools: []catalog.Tool{echo("echo"), readOnly(g)}, DrainTimeout: 1})
 	r := first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await tools.echo({n: 1}); const p = tools.slow(); await yield_control(); await p; return await tools.echo({n: 2})`})
 	id := wantWaiting(t, r, codemode.ReasonPendingTools)
 	<-g.entered
@@ -77,7 +77,7 @@ func TestTrajectoryOverARestart(t *testing.T) {
 	}
 	close(again.open)
 	d := openTrajectory(t, dir)
-	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}, Tools: []catalog.Tool{echo("echo"), readOnly(again)}})
+	second := start(t, host.Config{Store: openState(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}, Tools: []catalog.Tool{echo("echo"), readOnly(again)}})
 	wantValue(t, second.Wait(modelCall("toolu_2"), me, id), `{"n":2}`)
 
 	run := readTrajectory(t, d, id)
@@ -101,12 +101,12 @@ func TestTrajectoryOfAnAbort(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	d := openTrajectory(t, dir)
-	first := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}})
+	first := start(t, host.Config{Store: openState(t, dir), Trajectory: host.TrajectoryConfig{Sink: d}})
 	var ids []string
 	for range 2 {
 		ids = append(ids, wantWaiting(t, first.Exec(modelCall("toolu_1"), me, host.ExecInput{Code: `await yield_control()`}), codemode.ReasonYield))
 	}
-	second := start(t, host.Config{Store: openDir(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}})
+	second := start(t, host.Config{Store: openState(t, dir), Trajectory: host.TrajectoryConfig{Sink: openTrajectory(t, dir)}})
 	for i, h := range []*host.Host{first, second} {
 		wantFailure(t, h.Abort(context.Background(), me, ids[i]), codemode.CodeAborted, "", codemode.PhaseHost)
 		run := readTrajectory(t, d, ids[i])

@@ -119,7 +119,7 @@ func TestSpans(t *testing.T) {
 		return []catalog.Tool{seen, bad}
 	}
 	dir := mkdir(t)
-	first := start(t, host.Config{TracerProvider: tp, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}, Store: openDir(t, dir), Tools: tools()})
+	first := start(t, host.Config{TracerProvider: tp, Trajectory: host.TrajectoryConfig{Bodies: &redact.Redactor{}}, Store: openState(t, dir), Tools: tools()})
 	ctx, caller := tp.Tracer("gateway").Start(host.WithToolCallID(context.Background(), "toolu_1"), "turn")
 	id := wantWaiting(t, first.Exec(ctx, me, host.ExecInput{Code: `
 await tools.login({password: "hunter2"});
@@ -130,7 +130,7 @@ return await tools.login({n: 2})`}), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, host.Config{TracerProvider: tp, Store: openDir(t, dir), Tools: tools()})
+	second := start(t, host.Config{TracerProvider: tp, Store: openState(t, dir), Tools: tools()})
 	wantValue(t, second.Wait(modelCall("toolu_2"), me, id), `{"n":2}`)
 	wantFailure(t, second.Wait(modelCall("toolu_3"), me, id), codemode.CodeInvalidInput, codemode.ReasonRunUnavailable, codemode.PhaseInput)
 	flush()

@@ -87,7 +87,7 @@ func TestOneCallPage(t *testing.T) {
 		path.here("the tool runs")
 		return json.RawMessage(`[]`), nil
 	}}
-	h := start(t, host.Config{Store: tracedStore{openDir(t, mkdir(t)), path}, Tools: []catalog.Tool{tool}})
+	h := start(t, host.Config{Store: tracedStore{openState(t, mkdir(t)), path}, Tools: []catalog.Tool{tool}})
 	id := wantWaiting(t, exec(h, `await yield_control(); return await tools.list({})`), codemode.ReasonYield)
 	wantValue(t, h.Wait(t.Context(), me, id), `[]`)
 

@@ -3,7 +3,6 @@ package host_test
 import (
 	"cmp"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,7 +161,7 @@ func TestRunsOfOtherCodeGoOn(t *testing.T) {
 // pendingCalls are the calls that a stored run waits for, by what they call.
 func pendingCalls(t *testing.T, dir, id string) string {
 	t.Helper()
-	rec, err := openDir(t, filepath.Join(dir, "runs")).Get(t.Context(), id)
+	rec, err := openState(t, dir).Get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,17 +172,6 @@ func pendingCalls(t *testing.T, dir, id string) string {
 	return strings.Join(out, " ")
 }
 
-// copyState copies what a host has stored.
-func copyState(t *testing.T, from, to string) {
-	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(to, "runs", "key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestAProgramThatSeesOtherCodeIsStopped: it takes another path there. Nothing is called twice,
 // and its own guest finishes it.
 func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
@@ -191,7 +179,7 @@ func TestAProgramThatSeesOtherCodeIsStopped(t *testing.T) {
 	dir, guests := mkdir(t), guestsOfTwoCodes(t)
 	var calls []catalog.Invocation
 	on := func(guest string, previous ...string) *host.Host {
-		return start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: guest, Builds: buildsWith(t, previous...)}})
+		return start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: guest, Builds: buildsWith(t, previous...)}})
 	}
 	first := on(guests[1])
 	id := wantWaiting(t, exec(first, `const names = Object.getOwnPropertyNames(globalThis);

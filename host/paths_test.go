@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,22 +14,18 @@ import (
 func TestAStoreThatFailsTellsNoPaths(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	h := start(t, host.Config{Store: openDir(t, dir)})
+	h := start(t, host.Config{Store: openState(t, dir)})
 	id := wantWaiting(t, exec(h, `await yield_control()`), codemode.ReasonYield)
-	if err := os.Rename(dir, dir+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	breakState(t, dir, "records", "hidden")
 	for name, r := range map[string]*host.Result{
 		"wait": h.Wait(context.Background(), me, id),
 		"exec": exec(h, `await yield_control()`),
 	} {
 		wantFailure(t, r, codemode.CodeUnavailable, codemode.ReasonStoreFailed, codemode.PhaseHost)
-		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such file") {
+		if strings.Contains(r.Error, dir) || !strings.Contains(r.Error, "no such table") {
 			t.Errorf("%s: %s", name, r.Error)
 		}
 	}
-	if err := os.Rename(dir+"-away", dir); err != nil {
-		t.Fatal(err)
-	}
+	breakState(t, dir, "hidden", "records")
 	wantValue(t, h.Wait(context.Background(), me, id), `null`)
 }

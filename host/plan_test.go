@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
@@ -25,8 +24,8 @@ type gateway struct {
 	h     *host.Host
 	turn  *host.ModelTools
 	slow  *gate
-	store *runstore.Dir
-	told  *trajectory.Dir
+	store *sqlite.DB
+	told  *sqlite.Trajectory
 }
 
 func openGateway(t *testing.T) *gateway {
@@ -36,18 +35,7 @@ func openGateway(t *testing.T) *gateway {
 	if err := hosttest.Install(plugins, "issues"); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if g.store, err = runstore.OpenDir(filepath.Join(dir, "runs")); err != nil {
-		t.Fatal(err)
-	}
-	if g.told, err = trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := g.told.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	g.store, g.told = openState(t, dir), openTrajectory(t, dir)
 	g.h = withMCP(t, host.Config{
 		Plugins: host.PluginConfig{Dir: plugins},
 		Rules:   policy.Scopes{Rules: policy.Rules{Deny: []string{"secret"}}},

@@ -22,6 +22,7 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // inquiringKey makes the test binary a host with a tool that asks a person, in the state
@@ -118,11 +119,12 @@ func recordingShop(dir, kind string, at func(stage string)) catalog.Tool {
 
 // inquiring is the whole life of that host.
 func inquiring(dir string) error {
-	runs, approvals, err := stateDir(dir)
+	state, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		return err
 	}
-	s := &stuck{runs, os.Getenv(inquiringStage)}
+	approvals := state.Approvals()
+	s := &stuck{state, os.Getenv(inquiringStage)}
 	h, err := host.New(context.Background(), host.Config{
 		Guests: host.GuestConfig{Path: os.Getenv(doomedGuest)},
 		Store:  s,

@@ -23,10 +23,7 @@ func TestQuestionsSurviveTheHost(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, apart, err := stateDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	apart := openState(t, dir).Approvals()
 	if _, err := policy.Answer(t.Context(), apart, (<-desk.asked).ID, replies{"a": accepted(`{"size":"M"}`)}, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}

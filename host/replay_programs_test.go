@@ -60,7 +60,7 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), guestsOfTwoCodes(t)[1]
 	settings := host.Settings{MaxSuspended: 10_000, Wait: 2 * time.Second}
-	first := start(t, host.Config{Store: openDir(t, dir), Settings: settings, Guests: host.GuestConfig{Path: old}})
+	first := start(t, host.Config{Store: openState(t, dir), Settings: settings, Guests: host.GuestConfig{Path: old}})
 	waiting := map[string]string{} // names by run
 	for name, code := range contractPrograms(t) {
 		if strings.Contains(name, "grows while it is read") {
@@ -77,14 +77,9 @@ func TestProgramsOfTheContractSurviveAnUpgrade(t *testing.T) {
 		t.Fatalf("only %d programs were suspended", len(waiting))
 	}
 	copied := filepath.Join(mkdir(t), "copy")
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(copied, "key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	both := start(t, host.Config{Store: openDir(t, dir), Settings: settings, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
-	alone := start(t, host.Config{Store: openDir(t, copied), Settings: settings})
+	copyState(t, dir, copied)
+	both := start(t, host.Config{Store: openState(t, dir), Settings: settings, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
+	alone := start(t, host.Config{Store: openState(t, copied), Settings: settings})
 	for id, name := range waiting {
 		want, got := both.Wait(ctx, me, id), alone.Wait(ctx, me, id)
 		if want.Reason == codemode.ReasonRestoreFailed || got.Reason == codemode.ReasonReplayDiverged || outcomeOf(got) != outcomeOf(want) {

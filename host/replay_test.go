@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ import (
 // suspendedByAnotherBuild runs a program on another build of the guest until it yields.
 func suspendedByAnotherBuild(t *testing.T, dir, code string, tools ...catalog.Tool) (id string) {
 	t.Helper()
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	h := start(t, host.Config{Store: openState(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
 	id = wantWaiting(t, exec(h, code), codemode.ReasonYield)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
@@ -38,12 +37,12 @@ func TestARunIsReplayedOnAnotherBuild(t *testing.T) {
 		await new Promise((r) => setTimeout(r, 20));
 		kept.push(crypto.randomUUID(), Date.now()); text("before"); const asked = kept.join();
 		await yield_control(asked); await yield_control(); return kept.join() === asked`)
-	second := start(t, host.Config{Store: openDir(t, dir)})
+	second := start(t, host.Config{Store: openState(t, dir)})
 	wantWaiting(t, second.Wait(ctx, me, id), codemode.ReasonYield)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
-	third := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}}) // and back again
+	third := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}}) // and back again
 	got := third.Wait(ctx, me, id)
 	wantValue(t, got, `true`)
 	if len(got.Output) != 0 {
@@ -66,7 +65,7 @@ func TestAReplayCallsNoTool(t *testing.T) {
 	if len(calls) != 4 {
 		t.Fatalf("%d calls before the suspension", len(calls))
 	}
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools()})
+	h := start(t, host.Config{Store: openState(t, dir), Tools: tools()})
 	got := h.Wait(ctx, me, id)
 	if got.Status != host.StatusCompleted || len(calls) != 5 {
 		t.Errorf("%d calls; got %s", len(calls), show(got))
@@ -86,21 +85,16 @@ func TestAReplayAfterAKilledHost(t *testing.T) {
 		seen.push(await tools.count({n: 2}));
 		const slow = tools.slow({}).catch((e) => e.effectStatus); seen.push(await tools.count({n: 3}));
 		seen.push(await slow); return seen.length`, tools...)
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	h := start(t, host.Config{Store: openState(t, dir), Tools: tools, Guests: host.GuestConfig{Path: anotherGuest(t)}})
 	done := make(chan *host.Result, 1)
 	go func() { done <- h.Wait(ctx, me, id) }()
 	<-g.entered
 	awaitCalls(t, h, id, 1)
-	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil { // what is on disk when the host is killed now
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(crashed, "key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	copyState(t, dir, crashed) // what is there when the host is killed now
 	close(g.open)
 	wantValue(t, <-done, `4`)
 	made := len(calls)
-	second := start(t, host.Config{Store: openDir(t, crashed), Tools: []catalog.Tool{newGate().tool("slow"), counted("count", &calls)}})
+	second := start(t, host.Config{Store: openState(t, crashed), Tools: []catalog.Tool{newGate().tool("slow"), counted("count", &calls)}})
 	wantValue(t, second.Wait(ctx, me, id), `4`)
 	if len(calls) != made || made != 3 {
 		t.Errorf("%d calls, %d before the replay", len(calls), made)
@@ -113,14 +107,14 @@ func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
 	t.Parallel()
 	ctx, dir, old := context.Background(), mkdir(t), anotherGuest(t)
 	var calls []catalog.Invocation
-	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: old}})
+	first := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Path: old}})
 	id := wantWaiting(t, exec(first, `let o = {big: new Array(200_000).fill(0.5)}; o.self = o; const weak = new WeakRef(o); o = null;
 		await yield_control(); await tools.count({gone: weak.deref() === undefined}); await yield_control(); return "done"`), codemode.ReasonYield)
 	wantWaiting(t, first.Wait(ctx, me, id), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}})
+	second := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{counted("count", &calls)}})
 	got := second.Wait(ctx, me, id)
 	wantFailure(t, got, codemode.CodeInvalidInput, codemode.ReasonReplayDiverged, codemode.PhaseHost)
 	if !strings.Contains(got.Error, "in turn 2 it asked for something else") || len(calls) != 1 || !got.Dispatched {
@@ -129,7 +123,7 @@ func TestAReplayThatTakesAnotherPathIsStopped(t *testing.T) {
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
-	third := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
+	third := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{counted("count", &calls)}, Guests: host.GuestConfig{Builds: buildsWith(t, old)}})
 	wantValue(t, third.Wait(ctx, me, id), `"done"`)
 }
 
@@ -140,7 +134,7 @@ func TestARunThatGotTooMuchIsNotReplayed(t *testing.T) {
 	id := suspendedByAnotherBuild(t, dir, `let n = 0;
 		for (let i = 0; i < 5; i++) n += (await tools.echo({text: "x".repeat(1_000_000)})).text.length;
 		await yield_control(); return n`, echo("echo"))
-	h := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	h := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{echo("echo")}})
 	got := h.Wait(ctx, me, id)
 	wantFailure(t, got, codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
 	if !strings.Contains(got.Error, "it has got more than is kept for that") || !strings.Contains(got.Error, "guest.builds") {
@@ -164,7 +158,7 @@ func upgrade(ctx context.Context, h *host.Host, o codemode.UpgradeOptions) (list
 func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 	t.Parallel()
 	ctx, dir := context.Background(), mkdir(t)
-	h := start(t, host.Config{Store: openDir(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}})
+	h := start(t, host.Config{Store: openState(t, dir), Guests: host.GuestConfig{Path: anotherGuest(t)}})
 	var ids []string
 	for i := range 3 {
 		ids = append(ids, wantWaiting(t, exec(h, fmt.Sprintf(`await yield_control(); return %d`, i)), codemode.ReasonYield))
@@ -172,7 +166,7 @@ func TestUpgradeReplaysAheadOfTime(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, host.Config{Store: openDir(t, dir)})
+	second := start(t, host.Config{Store: openState(t, dir)})
 	for range 2 { // which changes nothing
 		if done, err := upgrade(ctx, second, codemode.UpgradeOptions{DryRun: true}); err != nil || len(done) != 3 || done[0].Err != nil {
 			t.Fatalf("a dry run: %+v, %v", done, err)
@@ -246,7 +240,7 @@ func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	ctx, dir, tool := t.Context(), mkdir(t), owned("read", "notes")
 	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return (await tools.call("quoin:notes:read", {n: 1})).n`, tool)
-	second := start(t, host.Config{Store: openDir(t, dir)})
+	second := start(t, host.Config{Store: openState(t, dir)})
 	before, err := second.Runs().Get(ctx, id)
 	if err != nil || !before.Foreign {
 		t.Fatalf("%+v, %v", before, err)
@@ -258,7 +252,7 @@ func TestARunThatLacksItsToolsIsNotReplayed(t *testing.T) {
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wantValue(t, start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{tool}}).Wait(ctx, me, id), `1`)
+	wantValue(t, start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{tool}}).Wait(ctx, me, id), `1`)
 }
 
 // TestUpgradeOfARunThatEnds: a run that ends while others are replayed is not said to be left.
@@ -267,7 +261,7 @@ func TestUpgradeOfARunThatEnds(t *testing.T) {
 	dir := mkdir(t)
 	id := suspendedByAnotherBuild(t, dir, `await yield_control(); return 1`)
 	ended := suspendedByAnotherBuild(t, dir, `await yield_control(); return 2`)
-	h := start(t, host.Config{Store: endsAtClaim{openDir(t, dir), ended}})
+	h := start(t, host.Config{Store: endsAtClaim{openState(t, dir), ended}})
 	done, err := upgrade(t.Context(), h, codemode.UpgradeOptions{})
 	if err != nil || len(done) != 1 || done[0].ID != id || done[0].Err != nil {
 		t.Errorf("%+v, %v", done, err)
@@ -317,10 +311,7 @@ func TestAReplayedRunIsItsHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, _ := advancing(t, kept(t, dir, cfg))
-	_, approvals, err := stateDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	approvals := openState(t, dir).Approvals()
 	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}

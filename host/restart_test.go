@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -12,23 +11,30 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func openDir(t *testing.T, path string) runstore.Store {
+// openState opens the state in a directory, as every process does for itself. It ends with the test.
+func openState(t testing.TB, dir string) *sqlite.DB {
 	t.Helper()
-	s, err := runstore.OpenDir(path)
+	d, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }
 
 func TestRunsSurviveTheHost(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	first := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	first := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{echo("echo")}})
 	id := wantWaiting(t, exec(first, `
 const kept = await tools.echo({n: 41});
 await yield_control();
@@ -38,7 +44,7 @@ return (await tools.echo({n: kept.n + 1})).n`), codemode.ReasonYield)
 	}
 	wantFailure(t, first.Wait(context.Background(), me, id), codemode.CodeUnavailable, "", codemode.PhaseHost)
 
-	second := start(t, host.Config{Store: openDir(t, dir), Tools: []catalog.Tool{echo("echo")}})
+	second := start(t, host.Config{Store: openState(t, dir), Tools: []catalog.Tool{echo("echo")}})
 	wantFailure(t, second.Wait(context.Background(), host.Session{SessionID: "x"}, id), codemode.CodeInvalidInput, codemode.ReasonWrongSession, codemode.PhaseInput)
 	r := second.Wait(context.Background(), me, id)
 	wantValue(t, r, `42`)
@@ -56,12 +62,12 @@ func TestAbandonedRunsAreSwept(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	old := &runstore.Record{ID: "run_old", Format: runstore.FormatVersion, Expires: time.Now().Add(-time.Second)}
-	claim, err := openDir(t, dir).Create(context.Background(), old, 0)
+	claim, err := openState(t, dir).Create(context.Background(), old, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	claim.Release()
-	swept := &sweeps{Store: openDir(t, dir), left: make(chan int, 1)}
+	swept := &sweeps{Store: openState(t, dir), left: make(chan int, 1)}
 	start(t, host.Config{Store: swept})
 	if left := <-swept.left; left != 0 {
 		t.Errorf("%d records left, want none", left)
@@ -83,25 +89,14 @@ func (s *sweeps) Sweep(ctx context.Context, now time.Time) (int, error) {
 func TestDamagedRunsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
-	first := start(t, host.Config{Store: openDir(t, dir)})
+	first := start(t, host.Config{Store: openState(t, dir)})
 	id := wantWaiting(t, exec(first, `await yield_control(); return 42`), codemode.ReasonYield)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, id+".run")
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second := start(t, host.Config{Store: openDir(t, dir)})
-	whole[len(whole)/2] ^= 1
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	second := start(t, host.Config{Store: openState(t, dir)})
+	alterState(t, dir, `UPDATE records SET header = CAST('x' || header AS BLOB)`)
 	wantFailure(t, second.Wait(context.Background(), me, id), codemode.CodeInvalidInput, codemode.ReasonRestoreFailed, codemode.PhaseHost)
-	whole[len(whole)/2] ^= 1
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	alterState(t, dir, `UPDATE records SET header = substr(header, 2)`)
 	wantValue(t, second.Wait(context.Background(), me, id), `42`)
 }

@@ -191,7 +191,7 @@ func TestACallOfAPluginIsMadeAgain(t *testing.T) {
 		t.Run(tc.verb, func(t *testing.T) {
 			dir, plugins, data := mkdir(t), pluginDir(t, "rude"), t.TempDir()
 			newest := func() host.Config {
-				return host.Config{Store: openDir(t, dir), Plugins: host.PluginConfig{Dir: plugins, DataDir: data}, DrainTimeout: time.Millisecond}
+				return host.Config{Store: openState(t, dir), Plugins: host.PluginConfig{Dir: plugins, DataDir: data}, DrainTimeout: time.Millisecond}
 			}
 			first, err := newHost(newest())
 			if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // report is a program to save: it takes an input, and calls a tool.
@@ -278,15 +276,8 @@ func TestSavedProgramsSurvive(t *testing.T) {
 	t.Parallel()
 	dir := mkdir(t)
 	open := func() host.Config {
-		runs, err := runstore.OpenDir(filepath.Join(dir, "runs"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		st, err := programs.OpenDir(filepath.Join(dir, "programs"), runs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return host.Config{Store: runs, Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: st}}
+		state := openState(t, dir)
+		return host.Config{Store: state, Tools: []catalog.Tool{echo("echo")}, Programs: host.ProgramConfig{Store: state.Programs()}}
 	}
 	const code = `const { n } = programs.input({ n: 1 }); await yield_control(); return (await tools.echo({ n })).n + 1`
 	first := start(t, open())

@@ -3,7 +3,6 @@ package host_test
 import (
 	"bytes"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/redact"
-	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // TestTokensAreInNoFile makes many runs with calls that have a token with them; some of them
@@ -30,13 +28,10 @@ func TestTokensAreInNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	records, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := openTrajectory(t, dir)
 	cfg := kept(t, dir, host.Config{
 		Logger: slog.New(slog.NewTextHandler(&locked{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug})), Trajectory: host.TrajectoryConfig{Sink: records, Bodies: &redact.Redactor{}},
-		MCP:      host.MCPConfig{Servers: []mcp.Server{c.server()}, Wait: time.Minute, SignIns: s, PinDir: filepath.Join(dir, "pins")},
+		MCP:      host.MCPConfig{Servers: []mcp.Server{c.server()}, Wait: time.Minute, SignIns: s, Pins: openState(t, dir).Pins()},
 		Settings: host.Settings{MaxSuspended: int64(runs)}, Quotas: host.Quotas{SessionPercent: 100, AgentPercent: 100},
 	})
 	h := start(t, cfg)

@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +24,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // signingInKey makes the test binary a host that is waiting for a sign-in to the server
@@ -148,26 +148,19 @@ func (s *privateShop) token(t *testing.T, w http.ResponseWriter, r *http.Request
 	s.say(t, w, map[string]any{"access_token": secretToken, "token_type": "Bearer", "expires_in": 3600})
 }
 
-// signInConfig is a host with the shop in a state directory.
-func signInConfig(dir, address string) (host.Config, error) {
-	runs, approvals, err := stateDir(dir)
-	if err != nil {
-		return host.Config{}, err
-	}
-	seal, err := runs.Cipher("mcp sign-ins")
-	if err != nil {
-		return host.Config{}, err
-	}
-	signIns, err := mcp.OpenSignIns(filepath.Join(dir, "signins"), mcp.SignInOptions{
-		Cipher: seal, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+// signInConfig is a host with the shop in a state.
+func signInConfig(state *sqlite.DB, address string) (host.Config, error) {
+	approvals := state.Approvals()
+	signIns, err := state.SignIns(mcp.SignInOptions{
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		OnSignIn: func(ctx context.Context, in mcp.SignIn) error {
 			_, err := policy.AnswerAuthorization(ctx, approvals, in.Server, in.Covers, "sign-in", time.Now())
 			return err
 		},
 	})
 	return host.Config{
-		Store: runs, Approvals: host.ApprovalConfig{Store: approvals},
-		MCP: host.MCPConfig{SignIns: signIns, Wait: time.Minute, PinDir: filepath.Join(dir, "pins"), Servers: []mcp.Server{shopAt(address)}},
+		Store: state, Approvals: host.ApprovalConfig{Store: approvals},
+		MCP: host.MCPConfig{SignIns: signIns, Wait: time.Minute, Pins: state.Pins(), Servers: []mcp.Server{shopAt(address)}},
 	}, err
 }
 
@@ -177,7 +170,11 @@ func shopAt(address string) mcp.Server {
 
 // signingIn is the whole life of that host.
 func signingIn(dir string) error {
-	cfg, err := signInConfig(dir, os.Getenv(signingInURL))
+	state, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	cfg, err := signInConfig(state, os.Getenv(signingInURL))
 	if err != nil {
 		return err
 	}
@@ -203,7 +200,7 @@ func signingIn(dir string) error {
 // follows redirects.
 func login(t *testing.T, dir, address string) {
 	t.Helper()
-	cfg, err := signInConfig(dir, address)
+	cfg, err := signInConfig(openState(t, dir), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +262,7 @@ func TestHostIsKilledAroundASignIn(t *testing.T) {
 			dir, shop := mkdir(t), newPrivateShop(t)
 			address := shop.URL + "/mcp"
 			id := stuckAtSignIn(t, dir, tc.stage, address)
-			cfg, err := signInConfig(dir, address)
+			cfg, err := signInConfig(openState(t, dir), address)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +298,7 @@ func TestASignInWhileACallIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, shop := mkdir(t), newPrivateShop(t)
 	address := shop.URL + "/mcp"
-	cfg, err := signInConfig(dir, address)
+	cfg, err := signInConfig(openState(t, dir), address)
 	if err != nil {
 		t.Fatal(err)
 	}

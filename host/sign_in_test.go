@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +21,6 @@ import (
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/mcp"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // club is an MCP server that only those come into who have signed in. It is its own
@@ -119,19 +117,9 @@ func (c *club) ordered() int {
 // signIns opens the sign-ins of a state directory, as another process may.
 func signIns(t *testing.T, dir string) *mcp.SignIns {
 	t.Helper()
-	store, err := runstore.OpenDir(filepath.Join(dir, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	approvals, err := policy.OpenApprovals(filepath.Join(dir, "approvals"), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cipher, err := store.Cipher("mcp sign-ins")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := mcp.OpenSignIns(filepath.Join(dir, "signins"), mcp.SignInOptions{Cipher: cipher, Logger: slog.New(slog.DiscardHandler), OnSignIn: func(ctx context.Context, in mcp.SignIn) error {
+	state := openState(t, dir)
+	approvals := state.Approvals()
+	s, err := state.SignIns(mcp.SignInOptions{Logger: slog.New(slog.DiscardHandler), OnSignIn: func(ctx context.Context, in mcp.SignIn) error {
 		_, err := policy.AnswerAuthorization(ctx, approvals, in.Server, in.Covers, "sign-in", time.Now())
 		return err
 	}})
@@ -163,7 +151,7 @@ func inClub(t *testing.T, dir string, c *club, log *bytes.Buffer) (*host.Host, *
 	t.Helper()
 	s := signIns(t, dir)
 	cfg := host.Config{Logger: slog.New(slog.NewTextHandler(&locked{w: log}, nil))}
-	cfg.MCP = host.MCPConfig{Servers: []mcp.Server{c.server()}, Wait: time.Minute, SignIns: s, PinDir: filepath.Join(dir, "pins")}
+	cfg.MCP = host.MCPConfig{Servers: []mcp.Server{c.server()}, Wait: time.Minute, SignIns: s, Pins: openState(t, dir).Pins()}
 	return start(t, kept(t, dir, cfg)), s
 }
 

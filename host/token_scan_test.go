@@ -16,7 +16,6 @@ import (
 
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/redact"
-	"github.com/quoinhq/quoin/host/trajectory"
 )
 
 // tokenRuns is how many runs leave files that TestATokenIsInNoFile looks through.
@@ -30,14 +29,11 @@ func TestATokenIsInNoFile(t *testing.T) {
 	dir, shop := mkdir(t), newPrivateShop(t)
 	address := shop.URL + "/mcp"
 	login(t, dir, address)
-	cfg, err := signInConfig(dir, address)
+	cfg, err := signInConfig(openState(t, dir), address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sink, err := trajectory.OpenDir(filepath.Join(dir, "trajectory"), trajectory.DirOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sink := openTrajectory(t, dir)
 	log := &lockedBuffer{}
 	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	cfg.Trajectory = host.TrajectoryConfig{Sink: sink, Bodies: &redact.Redactor{}}
@@ -71,29 +67,24 @@ await yield_control(); return 1`
 		t.Error(err)
 	}
 	wantNowhere(t, dir, secretToken)
-	if n := len(filesWith(t, dir, "canary-in-the-heap")); n < *tokenRuns/2 {
-		t.Errorf("%d files hold what their programs hold, want %d: heaps were not looked through", n, *tokenRuns/2)
+	if n := len(placesOf(t, dir, "canary-in-the-heap")); n < *tokenRuns/2 {
+		t.Errorf("%d heaps hold what their programs hold, want %d: heaps were not looked through", n, *tokenRuns/2)
 	}
 }
 
-// wantNowhere requires that no file below a directory holds a secret, compressed or not.
+// wantNowhere requires that nothing below a directory holds a secret, compressed or not.
 func wantNowhere(t *testing.T, dir, secret string) {
 	t.Helper()
-	if names := filesWith(t, dir, secret); len(names) > 0 {
-		t.Errorf("%d files hold the secret, such as %s", len(names), names[0])
+	if names := placesOf(t, dir, secret); len(names) > 0 {
+		t.Errorf("%d places hold the secret, such as %s", len(names), names[0])
 	}
 }
 
-// filesWith returns the files below a directory that hold a text. Images of heaps are
-// compressed.
-func filesWith(t *testing.T, dir, text string) (names []string) {
+// placesOf returns the files below a directory, and the values of databases there, that hold a
+// text. Images of heaps are compressed.
+func placesOf(t *testing.T, dir, text string) (names []string) {
 	t.Helper()
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dec.Close()
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -101,24 +92,42 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 		if err != nil {
 			return err
 		}
-		holds := bytes.Contains(b, []byte(text))
-		if at := bytes.Index(b, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 && !holds {
-			if err := dec.Reset(bytes.NewReader(b[at:])); err != nil {
-				return err
-			}
-			heap, err := io.ReadAll(dec)
-			if err != nil && len(heap) == 0 { // what follows the image is no part of it
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			holds = bytes.Contains(heap, []byte(text))
-		}
-		if holds {
+		if bytes.Contains(b, []byte(text)) {
 			names = append(names, path)
+		}
+		if filepath.Ext(path) == ".db" {
+			names = append(names, valuesWith(t, path, text)...)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return names
+}
+
+// valuesWith returns the values of a database that hold a text.
+func valuesWith(t *testing.T, path, text string) (names []string) {
+	t.Helper()
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dec.Close()
+	eachValue(t, path, func(table string, b []byte) {
+		if at := bytes.Index(b, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 {
+			if err := dec.Reset(bytes.NewReader(b[at:])); err != nil {
+				t.Fatal(err)
+			}
+			heap, err := io.ReadAll(dec)
+			if err != nil && len(heap) == 0 { // what follows the image is no part of it
+				t.Fatalf("%s: %v", path, err)
+			}
+			b = append(b, heap...)
+		}
+		if bytes.Contains(b, []byte(text)) {
+			names = append(names, path+" "+table)
+		}
+	})
 	return names
 }

@@ -37,12 +37,12 @@ func TestEffectsKeepTheirPlaces(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir, s := t.TempDir(), newShelf(t.TempDir())
-			first := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
+			first := start(t, host.Config{Tools: s.tools(), Store: openState(t, dir)})
 			run := wantWaiting(t, exec(first, tc.before+` await yield_control(); `+tc.after), codemode.ReasonYield)
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
-			second := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
+			second := start(t, host.Config{Tools: s.tools(), Store: openState(t, dir)})
 			wantValue(t, second.Wait(t.Context(), me, run), "null")
 			wantStates(t, effectsOf(t, second), host.UndoOpen, tc.open...)
 			undo(t, second, run)

@@ -21,6 +21,7 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/programs"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 // shelf is what the tools of these tests change: values by name, in a file that
@@ -181,7 +182,7 @@ func undo(t *testing.T, h *host.Host, runID string, skip ...string) *host.RunEff
 // said, and a second undo does nothing.
 func TestUndo(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]runstore.Store{"memory": nil, "directory": openDir(t, t.TempDir())} {
+	for name, store := range map[string]runstore.Store{"memory": nil, "directory": openState(t, t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t.TempDir())
 			h := start(t, host.Config{Tools: s.tools(), Store: store})
@@ -222,7 +223,7 @@ func TestUndoIsNoProgram(t *testing.T) {
 func TestOtherRunsHaveNoJournal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openDir(t, dir)})
+	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openState(t, dir)})
 	wantValue(t, exec(h, `await tools.mail(); await tools.look()`), "null")
 	if left, err := filepath.Glob(filepath.Join(dir, "*effects*")); err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
@@ -287,7 +288,7 @@ func TestUndoStopsAtAFailure(t *testing.T) {
 // TestUndoIsForTheSession of the run, and for runs that have ended.
 func TestUndoIsForTheSession(t *testing.T) {
 	t.Parallel()
-	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openDir(t, t.TempDir())})
+	h := start(t, host.Config{Tools: newShelf(t.TempDir()).tools(), Store: openState(t, t.TempDir())})
 	waiting := wantWaiting(t, exec(h, `await tools.put({name: "a", value: "1"}); await yield_control(); await tools.put({name: "b", value: "1"})`), codemode.ReasonYield)
 	var e *host.Error
 	if _, err := h.Effects().Undo(t.Context(), me, waiting, host.UndoOptions{}); !errors.As(err, &e) || e.Reason != codemode.ReasonRunBusy {
@@ -303,7 +304,7 @@ func TestUndoIsForTheSession(t *testing.T) {
 // TestUndoNeedsWhatCallsNeed: rules and approvals hold for inverses.
 func TestUndoNeedsWhatCallsNeed(t *testing.T) {
 	t.Parallel()
-	s, desk, store := newShelf(t.TempDir()), newDesk(), openDir(t, t.TempDir())
+	s, desk, store := newShelf(t.TempDir()), newDesk(), openState(t, t.TempDir())
 	cfg := desk.config(s.tools(), asks(policy.ApprovalRequest{Title: "Restore?"}, "restore"))
 	cfg.Store = store
 	h := start(t, cfg)
@@ -338,7 +339,7 @@ func TestUndoNeedsWhatCallsNeed(t *testing.T) {
 const doomedUndoKey = "QUOIN_TEST_DOOMED_UNDO"
 
 func undoHost(dir string, s *shelf) (*host.Host, error) {
-	store, err := runstore.OpenDir(dir)
+	store, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +379,7 @@ func TestUndoSurvivesSIGKILL(t *testing.T) {
 	dir := mkdir(t)
 	run := killedHost(t, doomedUndoKey+"="+dir)
 	s := newShelf(dir)
-	h := start(t, host.Config{Tools: s.tools(), Store: openDir(t, dir)})
+	h := start(t, host.Config{Tools: s.tools(), Store: openState(t, dir)})
 	left, err := h.Effects().Get(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)

@@ -13,19 +13,16 @@ import (
 // where the approvals are in memory, and the log says so.
 func TestQuestionsThatEndBeforeTheirRuns(t *testing.T) {
 	t.Parallel()
-	runs, approvals, err := stateDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := openState(t, t.TempDir())
 	for name, tc := range map[string]struct {
 		runs   runstore.Store
 		store  policy.Approvals
 		warned bool
 	}{
-		"on disk":            {openDir(t, mkdir(t)), nil, true},
+		"on disk":            {openState(t, mkdir(t)), nil, true},
 		"in memory":          {nil, nil, false},
-		"both on disk":       {runs, approvals, false},
-		"on disk, by choice": {openDir(t, mkdir(t)), &policy.MemoryApprovals{}, false},
+		"both on disk":       {state, state.Approvals(), false},
+		"on disk, by choice": {openState(t, mkdir(t)), &policy.MemoryApprovals{}, false},
 	} {
 		log := &logged{}
 		start(t, host.Config{Logger: log.jsonLogger(), Store: tc.runs, Approvals: host.ApprovalConfig{Store: tc.store}})

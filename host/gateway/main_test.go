@@ -15,7 +15,7 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -292,13 +292,18 @@ func debugLogger(l lines) *slog.Logger {
 }
 
 // openStore opens a store that outlives its host.
-func openStore(t testing.TB, dir string) *runstore.Dir {
+func openStore(t testing.TB, dir string) *sqlite.DB {
 	t.Helper()
-	store, err := runstore.OpenDir(dir)
+	d, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }
 
 func idempotent(t catalog.Tool) catalog.Tool {

@@ -49,7 +49,7 @@ func TestRuns(t *testing.T) {
 
 func TestTrajectory(t *testing.T) {
 	t.Parallel()
-	dir, err := trajectory.OpenDir(t.TempDir(), trajectory.DirOptions{})
+	dir, err := openStore(t, t.TempDir()).Trajectory(trajectory.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,9 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcpserver"
-	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/hosttest"
 	"github.com/quoinhq/quoin/internal/postgrestest"
 )
@@ -49,16 +48,15 @@ func (s sharedState) open() (cfg host.Config, o mcpserver.Options, closeStore fu
 		closeStore, err = s.openDatabase(&cfg, &o)
 		return cfg, o, closeStore, err
 	}
-	runs, err := runstore.OpenDir(filepath.Join(string(s), "runs"))
+	db, err := sqlite.Open(context.Background(), string(s), sqlite.Options{Logger: quiet})
 	if err != nil {
 		return cfg, o, nil, err
 	}
-	cfg.Store = runs
-	var errs [3]error
-	cfg.Approvals.Store, errs[0] = policy.OpenApprovals(filepath.Join(string(s), "approvals"), runs)
-	o.Cipher, errs[1] = runs.Cipher("MCP request state")
-	o.Tasks, errs[2] = mcpserver.OpenTasks(filepath.Join(string(s), "tasks"), runs)
-	return cfg, o, func() error { return nil }, errors.Join(errs[:]...)
+	cfg.Store, cfg.Approvals.Store = db, db.Approvals()
+	docs, noTasks := db.Tasks()
+	o.Tasks = mcpserver.NewTasks(docs)
+	o.Cipher, err = db.Cipher("MCP request state")
+	return cfg, o, db.Close, errors.Join(err, noTasks)
 }
 
 func (s sharedState) openDatabase(cfg *host.Config, o *mcpserver.Options) (closeStore func() error, err error) {

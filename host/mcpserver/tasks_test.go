@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,7 +19,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/mcpserver"
 	"github.com/quoinhq/quoin/host/policy"
-	"github.com/quoinhq/quoin/host/runstore"
+	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/documents"
 )
 
@@ -338,26 +337,27 @@ func TestTasksOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	process := func() (*tasker, func()) {
-		store, err := runstore.OpenDir(filepath.Join(state, "runs"))
+		store, err := sqlite.Open(context.Background(), state, sqlite.Options{Logger: quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
-		approvals, err := policy.OpenApprovals(filepath.Join(state, "approvals"), store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 		cipher, err := store.Cipher("MCP request state")
 		if err != nil {
 			t.Fatal(err)
 		}
-		tasks, err := mcpserver.OpenTasks(filepath.Join(state, "tasks"), store)
+		tasks, err := store.Tasks()
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg := host.Config{Store: store, Tools: []catalog.Tool{inquirer(1, form)}}
-		cfg.Approvals.Store = approvals
+		cfg.Approvals.Store = store.Approvals()
 		h := newHost(t, cfg)
-		s := newServer(t, h, mcpserver.Options{Cipher: cipher, Tasks: tasks})
+		s := newServer(t, h, mcpserver.Options{Cipher: cipher, Tasks: mcpserver.NewTasks(tasks)})
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handle(w, r, me) }))
 		return newTasker(t, web.URL), func() {
 			web.Close()

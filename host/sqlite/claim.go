@@ -35,6 +35,7 @@ func (d *runs) Claim(ctx context.Context, id string) (runstore.Claim, error) {
 	}
 	d.process.owns.Store(true)
 	c := &claim{d: d, id: id}
+	ctx = context.WithoutCancel(ctx) // a caller who gives up has to learn whether another process has the run
 	// The first write of the claim that lasts makes it last, too.
 	if err := d.take(ctx, id, true, 0, c.claim, c.release); err != nil {
 		return nil, err

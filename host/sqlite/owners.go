@@ -7,11 +7,23 @@ import (
 
 // freeDead frees what processes owned that have died.
 func (d *conn) freeDead(ctx context.Context) error {
-	_, owners, err := d.process.known()
+	_, gone, err := d.process.known()
 	if err != nil {
 		return err
 	}
-	return d.free(ctx, owners)
+	var owners []string
+	for _, g := range gone {
+		owners = append(owners, g.owner)
+	}
+	err = d.free(ctx, owners)
+	for _, g := range gone {
+		if err == nil {
+			g.forget(d.process)
+		} else {
+			err = errors.Join(err, g.lock.Close())
+		}
+	}
+	return err
 }
 
 // freeAllDead is freeDead also for processes without a file: a machine that failed may have
@@ -48,7 +60,7 @@ func (d *conn) free(ctx context.Context, owners []string) error {
 	if len(owners) == 0 {
 		return nil
 	}
-	err := d.write(ctx, 0, func(t *tx) error {
+	return d.write(ctx, 0, func(t *tx) error {
 		for _, owner := range owners {
 			for _, statement := range []string{
 				`DELETE FROM records WHERE n IN (SELECT n FROM runs WHERE owner = ? AND gone)`,
@@ -64,12 +76,6 @@ func (d *conn) free(ctx context.Context, owners []string) error {
 		}
 		return nil
 	})
-	for _, owner := range owners {
-		if err == nil && owner != d.process.id { // its file goes with the lock
-			d.process.forget(owner)
-		}
-	}
-	return err
 }
 
 // owned reports whether an owner has a run still. A run of this process that it has released,

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -34,17 +35,25 @@ func newProcess(folder string) *process {
 
 func (p *process) file(id string) string { return filepath.Join(p.folder, id+lockExt) }
 
-// join makes the process known to the others.
+// join makes the process known to the others. One of them may remove the file before it is
+// locked, because it looks as if the process were dead.
 func (p *process) join() error {
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
 		return err
 	}
-	l := durable.NewLock(p.file(p.id))
-	if err := l.TryLock(); err != nil {
-		return errors.Join(err, l.Close())
+	for {
+		l := durable.NewLock(p.file(p.id))
+		if err := l.Lock(context.Background(), false); err != nil {
+			return errors.Join(err, l.Close())
+		}
+		if l.Holds(p.file(p.id)) {
+			p.lock = l
+			return nil
+		}
+		if err := l.Close(); err != nil {
+			return err
+		}
 	}
-	p.lock = l
-	return nil
 }
 
 // end lets others have what the process owns.
@@ -52,8 +61,9 @@ func (p *process) end() error {
 	if p.lock == nil {
 		return nil
 	}
-	p.forget(p.id)
-	return p.lock.Close()
+	d := dead{p.id, p.lock}
+	d.forget(p)
+	return nil
 }
 
 // lives reports whether an owner is a process that lives. One that cannot be asked about does.
@@ -74,35 +84,48 @@ func (p *process) lives(owner string) bool {
 	return err != nil
 }
 
-// forget removes the file of a process that does not live, or ends.
-func (p *process) forget(owner string) {
-	if sealedrow.IDs.MatchString(owner) {
-		_ = os.Remove(p.file(owner)) // one that stays is looked at again
-	}
+// dead is a process that does not live. No other process takes its id, or finds it dead, while its
+// file is locked.
+type dead struct {
+	owner string
+	lock  *durable.FileLock
 }
 
-// known returns the other processes with a file: those that live, and those that do not.
-func (p *process) known() (live, dead []string, err error) {
+// forget removes the file, and lets the lock go.
+func (d *dead) forget(p *process) {
+	_ = os.Remove(p.file(d.owner)) // one that stays is looked at again
+	_ = d.lock.Close()             // it held what no one needs
+}
+
+// known returns the other processes with a file: those that live, and those that do not, or have
+// not locked their file yet. The latter wait until the caller has forgotten them: see join.
+func (p *process) known() (live []string, gone []dead, err error) {
 	files, err := os.ReadDir(p.folder)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, f := range files {
 		owner, ok := strings.CutSuffix(f.Name(), lockExt)
-		switch {
-		case !ok || owner == p.id:
-		case p.lives(owner):
-			live = append(live, owner)
-		default:
-			dead = append(dead, owner)
+		if !ok || owner == p.id || !sealedrow.IDs.MatchString(owner) {
+			continue
 		}
+		l := durable.NewLock(p.file(owner))
+		if l.TryLock() == nil {
+			gone = append(gone, dead{owner, l})
+			continue
+		}
+		live = append(live, owner)
+		_ = l.Close() // it holds nothing
 	}
-	return live, dead, nil
+	return live, gone, nil
 }
 
 // others returns the ids that the system knows other processes by that use the state.
 func (p *process) others() (pids []string, err error) {
-	live, _, err := p.known()
+	live, gone, err := p.known()
+	for _, d := range gone {
+		_ = d.lock.Close() // it is not removed
+	}
 	for _, owner := range live {
 		_, pid, _ := strings.Cut(owner, "-")
 		pids = append(pids, pid)

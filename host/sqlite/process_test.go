@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/quoinhq/quoin/host/runstore"
@@ -23,10 +24,7 @@ func TestHoldsARun(t *testing.T) {
 	if dir == "" {
 		return // it is for TestAProcessIsKilled
 	}
-	d, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := open(t, dir, sqlite.Options{}) // what no one refers to is collected, with its lock
 	if _, err := d.Claim(t.Context(), "run_1"); err != nil {
 		t.Fatal(err)
 	}
@@ -131,4 +129,35 @@ func TestWatchHearsOtherProcesses(t *testing.T) {
 			t.Errorf("after a claim due are %v, %v", due, err)
 		}
 	}
+}
+
+// TestProcessesThatComeAndGo: each owns what it has created while others look for dead ones.
+func TestProcessesThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	looking := open(t, dir, sqlite.Options{})
+	var done sync.WaitGroup
+	for n := range 4 {
+		done.Go(func() {
+			for i := range 25 {
+				id := fmt.Sprint("run_", n, "_", i)
+				d, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c, err := d.Create(t.Context(), runstoretest.Record(id, 1), 0)
+				if err == nil {
+					if _, taken := looking.Claim(t.Context(), id); !errors.Is(taken, runstore.ErrClaimed) {
+						t.Errorf("a run of a process that lives: %v", taken)
+					}
+					c.Release()
+				}
+				if err := errors.Join(err, d.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
 }

@@ -2,15 +2,13 @@ package runs
 
 import (
 	"context"
-
-	"github.com/quoinhq/quoin/host/runstore"
 )
 
 // LeftDue tells all hosts of the store about a run that can continue and that this one is
 // about to release. While the claim is held, the store has it taken over if this host dies.
 func (v *reviver) LeftDue(id string) {
-	if _, shared := v.Store.(runstore.Shared); !shared || v.Scheduler() == nil {
-		return // a store of one machine sees it in the record
+	if v.Scheduler() == nil {
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), v.Times.WakeTimeout)
 	defer cancel()
