@@ -14,7 +14,6 @@ import (
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/postgres"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/host/trajectory"
 	"github.com/quoinhq/quoin/internal/postgrestest"
 )
@@ -192,20 +191,16 @@ func TestPostgresAMovedRunGoesOn(t *testing.T) {
 	t.Parallel()
 	dir, open, desk := mkdir(t), newCluster(t), newDesk()
 	cfg := desk.config([]catalog.Tool{echo("echo")}, asks(policy.ApprovalRequest{Timeout: time.Hour}, "echo"))
-	first := start(t, kept(t, dir, cfg))
+	from := openState(t, dir)
+	cfg.Store, cfg.Approvals.Store = from, from.Approvals()
+	first := start(t, cfg)
 	id := wantWaiting(t, first.Exec(host.WithAskingCaller(t.Context()), me, host.ExecInput{Code: refused}), codemode.ReasonApproval)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	approvals := openState(t, dir).Approvals()
-	if _, err := policy.Decide(t.Context(), approvals, (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
+	if _, err := policy.Decide(t.Context(), from.Approvals(), (<-desk.asked).ID, policy.AllowOnce, "bob", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	from, err := sqlite.Open(t.Context(), dir, sqlite.Options{}) // it takes over the folders
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer from.Close()
 	if _, err := statecopy.Move(t.Context(), from.Copied(), open().Copied()); err != nil {
 		t.Fatal(err)
 	}

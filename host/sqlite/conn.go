@@ -32,7 +32,7 @@ type conn struct {
 }
 
 // openFile opens a file of the directory. One that its last process has not closed, because it was
-// killed or the machine has failed, is checkec.
+// killed or the machine has failed, is checked.
 func (c *conn) openFile(name, set string, o Options) (*file, error) {
 	path := filepath.Join(c.dir, name)
 	others, err := c.process.others()
