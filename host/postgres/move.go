@@ -28,9 +28,7 @@ func (c copied) Get(ctx context.Context, id string) (*runstore.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.runs.read(ctx, id)
-	r.Epoch = s.epoch
-	return r, err
+	return r, c.pool.QueryRow(ctx, `SELECT epoch FROM quoin.runs WHERE id = $1`, id).Scan(&r.Epoch)
 }
 
 // Documents implements statecopy.Source.

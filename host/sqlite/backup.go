@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Backup writes what was committed at one moment into a new file, while hosts go on. The file is
+// Backup writes what was committed at one moment into a new file, while hosts use the state. The file is
 // the file state.db of a directory with the same file state.key. The error is fs.ErrExist if the
 // file is there.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {

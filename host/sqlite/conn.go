@@ -35,11 +35,14 @@ type conn struct {
 // killed or the machine has failed, is checked.
 func (c *conn) openFile(name, set string, o Options) (*file, error) {
 	path := filepath.Join(c.dir, name)
-	others, err := c.process.others()
-	if err != nil {
-		return nil, err
+	check := hasLog(path)
+	if check {
+		others, err := c.process.others()
+		if err != nil {
+			return nil, err
+		}
+		check = len(others) == 0
 	}
-	check := len(others) == 0 && hasLog(path)
 	f, err := openFile(path, set, o)
 	if err != nil || !check {
 		return f, err

@@ -13,7 +13,7 @@ import (
 // takerKey names the directory that this process is to take over.
 const takerKey = "QUOIN_TEST_TAKE_OVER"
 
-// moverKey names the directory that this process is to move into that of takerKey.
+// moverKey names the directory that this process is to move into the directory of takerKey.
 const moverKey = "QUOIN_TEST_MOVE"
 
 func TestMain(m *testing.M) {

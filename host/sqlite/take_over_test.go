@@ -72,6 +72,9 @@ func oldState(t testing.TB) (dir string) {
 	over := runstoretest.Record("run_expired", 1)
 	over.Expires = time.Now().Add(-time.Hour)
 	put(over).Release()
+	moving := runstoretest.Record("run_moving", 1)
+	moving.Moving = "to another state"
+	put(moving).Release()
 	put(runstoretest.Record("run_damaged", 1)).Release()
 	check(t, os.WriteFile(at("runs/run_damaged.run"), []byte("damaged"), 0o600))
 	c = put(runstoretest.Record("run_ended", 1))
@@ -133,7 +136,7 @@ func hasAll(t testing.TB, dir string) {
 		t.Errorf("the epoch of a run that was claimed before is %d", c.Epoch())
 	}
 	c.Release()
-	for _, id := range []string{"run_damaged", "run_expired"} {
+	for _, id := range []string{"run_damaged", "run_expired", "run_moving"} {
 		if _, err := d.Get(ctx, id); !errors.Is(err, runstore.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -8,7 +8,7 @@ import (
 
 // ErrMoving says that a state is being moved to another one, and no host may use it. Match with
 // errors.Is.
-var ErrMoving = errors.New("the state is being moved to another one: repeat quoin state move")
+var ErrMoving = errors.New("the state is being moved to another one: repeat the quoin state move that was interrupted")
 
 // ErrInUse says that a process uses a state that is to be moved. Match with errors.Is.
 var ErrInUse = errors.New("the state is in use: stop each quoin that uses it")
@@ -24,8 +24,8 @@ type State interface {
 	// same when a move to the same state is repeated. The errors are ErrInUse, and ErrMoving where
 	// the state is being moved elsewhere.
 	StartMove(ctx context.Context, to string) (origin string, err error)
-	// EndMove removes what was copied, but for the pins: hosts of this state go on comparing with
-	// them. It removes the mark, too.
+	// EndMove removes what was copied, but for the pins, with which hosts of this state
+	// compare tools later. It removes the mark, too.
 	EndMove(ctx context.Context, outcomes []Outcome) error
 }
 

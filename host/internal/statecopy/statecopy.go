@@ -50,7 +50,7 @@ type Into interface {
 	PluginStorage(plugin string, entries [][]byte) (added bool, err error)
 }
 
-// Storage is the kind of what a plugin has stored. The other kinds are those of runstore.Item, and
+// Storage is the kind of what a plugin has stored. The other kinds are the kinds of runstore.Item, and
 // the purposes of documents.
 const Storage = "storage"
 

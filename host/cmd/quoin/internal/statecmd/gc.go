@@ -2,6 +2,8 @@ package statecmd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,8 +99,10 @@ func (s *storedState) collect(ctx context.Context, before time.Time, dry bool) (
 // removeFolders removes the folders that were taken over.
 func (s *storedState) removeFolders(out *collected) error {
 	path := filepath.Join(s.dir, takeover.Folder)
-	if _, err := os.Lstat(path); err != nil {
-		return nil //nolint:nilerr // there are none
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	out.Folders = true
 	if out.DryRun {
