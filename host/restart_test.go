@@ -10,26 +10,14 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/statetest"
 	"github.com/quoinhq/quoin/host/runstore"
-	"github.com/quoinhq/quoin/host/sqlite"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// openState opens the state in a directory, as every process does for itself. It ends with the test.
-func openState(t testing.TB, dir string) *sqlite.DB {
-	t.Helper()
-	d, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
-}
+// openState opens the state in a directory, as every process does for itself.
+var openState = statetest.Open
 
 func TestRunsSurviveTheHost(t *testing.T) {
 	t.Parallel()

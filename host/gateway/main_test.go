@@ -15,7 +15,6 @@ import (
 	"github.com/quoinhq/quoin/host"
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/gateway"
-	"github.com/quoinhq/quoin/host/sqlite"
 	"github.com/quoinhq/quoin/internal/hosttest"
 )
 
@@ -289,21 +288,6 @@ func unserved(t testing.TB) *gateway.Server {
 
 func debugLogger(l lines) *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
-// openStore opens a store that outlives its host.
-func openStore(t testing.TB, dir string) *sqlite.DB {
-	t.Helper()
-	d, err := sqlite.Open(context.Background(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
 }
 
 func idempotent(t catalog.Tool) catalog.Tool {

@@ -21,6 +21,7 @@ import (
 	"github.com/quoinhq/quoin/host/catalog"
 	"github.com/quoinhq/quoin/host/codemode"
 	"github.com/quoinhq/quoin/host/gateway"
+	"github.com/quoinhq/quoin/host/internal/statetest"
 	"github.com/quoinhq/quoin/host/runstore"
 	"github.com/quoinhq/quoin/host/trajectory"
 )
@@ -49,7 +50,7 @@ func TestRuns(t *testing.T) {
 
 func TestTrajectory(t *testing.T) {
 	t.Parallel()
-	dir, err := openStore(t, t.TempDir()).Trajectory(trajectory.DirOptions{})
+	dir, err := statetest.Open(t, t.TempDir()).Trajectory(trajectory.DirOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	g := newGate()
-	h := newHost(t, host.Config{Store: openStore(t, dir), Settings: host.Settings{Timeout: time.Minute}, DrainTimeout: time.Millisecond, Tools: []catalog.Tool{idempotent(g.tool("slow"))}})
+	h := newHost(t, host.Config{Store: statetest.Open(t, dir), Settings: host.Settings{Timeout: time.Minute}, DrainTimeout: time.Millisecond, Tools: []catalog.Tool{idempotent(g.tool("slow"))}})
 	s, err := gateway.New(h, gateway.Options{Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -333,7 +334,7 @@ func TestShutdown(t *testing.T) {
 
 	g2 := newGate()
 	close(g2.open)
-	again := serve(t, newHost(t, host.Config{Store: openStore(t, dir), Tools: []catalog.Tool{idempotent(g2.tool("slow"))}}), gateway.Options{}, nil)
+	again := serve(t, newHost(t, host.Config{Store: statetest.Open(t, dir), Tools: []catalog.Tool{idempotent(g2.tool("slow"))}}), gateway.Options{}, nil)
 	again.wait(id).wants(200, "value", `"through"`)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/statetest"
 	"github.com/quoinhq/quoin/host/runstore"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestRunsListHasWhatIsDone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	runs := openState(t, dir)
+	runs := statetest.Open(t, dir)
 	const id = "run_00000000000000000000000000000001"
 	s := codemode.Session{SessionID: "ada"}
 	c, err := runs.Create(t.Context(), &runstore.Record{ID: id, Format: runstore.FormatVersion, Session: s, Generation: 1, Expires: time.Now().Add(time.Hour)}, 0)

@@ -11,22 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quoinhq/quoin/host/codemode"
+	"github.com/quoinhq/quoin/host/internal/statetest"
 	"github.com/quoinhq/quoin/host/policy"
 	"github.com/quoinhq/quoin/host/sqlite"
 )
 
-// openState opens the stores of a state directory.
+// openStores opens the runs and the approvals of a state directory.
 func openStores(t *testing.T, dir string) (*sqlite.DB, *policy.StoredApprovals) {
 	t.Helper()
-	d, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := statetest.Open(t, dir)
 	return d, d.Approvals()
 }
 
